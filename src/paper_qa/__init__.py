@@ -1,0 +1,1 @@
+"""Ask a collection of paper abstracts, and get answers with checked citations."""

@@ -1,0 +1,212 @@
+"""The types that the rest of the program speaks in: plain, frozen, without behaviour of their own.
+
+Offsets are counted in characters of ``Paper.abstract`` (Python ``str`` indices), end exclusive.
+"""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Support = Literal["supported", "computed", "contradicted", "not_mentioned"]
+AbstainReason = Literal["no_evidence", "not_in_abstract", "language"]
+Role = Literal["user", "assistant"]
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a paper was found: a file name and the number of its paragraph or line, from 1."""
+
+    file: str
+    paragraph: int
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """One paper of the library: its abstract and what is known about it."""
+
+    id: str
+    title: str
+    abstract: str
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    venue: str = ""
+    url: str = ""
+    retracted: bool = False
+    found_in: tuple[Place, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The title, or the abstract's first words when the paper came without one."""
+        if self.title:
+            return self.title
+        words = self.abstract.split()
+        return " ".join(words[:10]) + ("…" if len(words) > 10 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of text by its character offsets, end exclusive."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk of whole sentences of one abstract, as it is embedded."""
+
+    id: str
+    paper_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPaper:
+    """A paper with its fused retrieval score, between 0 and 1."""
+
+    paper: Paper
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A sentence of an abstract that an answer may rest on; ``text == abstract[start:end]``."""
+
+    paper_id: str
+    start: int
+    end: int
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A marker ``[number]`` and the words it points to; ``quote == abstract[start:end]``."""
+
+    number: int
+    paper_id: str
+    start: int
+    end: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One checked sentence of an answer, without its markers; ``score`` is between 0 and 1."""
+
+    text: str
+    support: Support
+    score: float
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A sentence that nothing supports, kept out of the answer."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A cited paper, as listed under an answer."""
+
+    number: int
+    paper_id: str
+    title: str
+    authors: tuple[str, ...]
+    year: int | None
+    venue: str
+    url: str
+    retracted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the language model was asked to do for one answer."""
+
+    llm_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Seconds since the question arrived."""
+
+    retrieve_s: float = 0.0
+    first_claim_s: float = 0.0
+    total_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer whose every sentence is a claim, or the honest word that there is none."""
+
+    question: str
+    text: str
+    claims: tuple[Claim, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+    references: tuple[Reference, ...] = ()
+    see: tuple[Reference, ...] = ()
+    retrieved: tuple[ScoredPaper, ...] = ()
+    abstained: bool = False
+    abstain_reason: AbstainReason | None = None
+    confidence: float = 0.0
+    premise_corrected: bool = False
+    notes: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    model: str = "extractive"
+    timings: Timings = field(default_factory=Timings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON types, in the documented schema (``docs/answer.md``)."""
+        fields = asdict(self)
+        fields["see"] = [_without(reference, "number") for reference in fields["see"]]
+        fields["retrieved"] = [
+            {"paper_id": hit.paper.id, "score": round(hit.score, 6)} for hit in self.retrieved
+        ]
+        return {"schema_version": SCHEMA_VERSION, **_listed(fields)}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is going on, for a status line: ``"Searching"``, ``"Reading 4 papers"``."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The best papers and the passages that bear on the question, before anything is written."""
+
+    papers: tuple[ScoredPaper, ...]
+    evidence: tuple[Evidence, ...]
+
+
+Event = Stage | Sources | Claim | Withheld | Answer
+"""What a streamed answer is made of, in this order; the last event is always the Answer."""
+
+
+def _without(fields: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name != key}
+
+
+def _listed(value: Any) -> Any:
+    """Turn the tuples inside ``value`` into lists, as JSON has them."""
+    if isinstance(value, dict):
+        return {key: _listed(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_listed(item) for item in value]
+    return value
