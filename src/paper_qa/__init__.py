@@ -1,1 +1,94 @@
 """Ask a collection of paper abstracts, and get answers with checked citations."""
+
+from typing import TYPE_CHECKING, Any
+
+from paper_qa.domain import (
+    Answer,
+    Citation,
+    Claim,
+    Event,
+    Evidence,
+    Paper,
+    Place,
+    Reference,
+    ScoredPaper,
+    Sources,
+    Span,
+    Stage,
+    Timings,
+    Turn,
+    Usage,
+    Withheld,
+)
+from paper_qa.errors import (
+    ConfigurationError,
+    ContextLengthError,
+    FormatError,
+    LibraryError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelError,
+    ModelNotFoundError,
+    ModelRateLimitError,
+    PaperQAError,
+    UnknownPaperError,
+)
+
+if TYPE_CHECKING:
+    from paper_qa.library import AddReport
+    from paper_qa.qa import PaperQA
+    from paper_qa.settings import Settings, load_settings
+
+__all__ = [
+    "AddReport",
+    "Answer",
+    "Citation",
+    "Claim",
+    "ConfigurationError",
+    "ContextLengthError",
+    "Event",
+    "Evidence",
+    "FormatError",
+    "LibraryError",
+    "ModelAuthenticationError",
+    "ModelConnectionError",
+    "ModelError",
+    "ModelNotFoundError",
+    "ModelRateLimitError",
+    "Paper",
+    "PaperQA",
+    "PaperQAError",
+    "Place",
+    "Reference",
+    "ScoredPaper",
+    "Settings",
+    "Sources",
+    "Span",
+    "Stage",
+    "Timings",
+    "Turn",
+    "UnknownPaperError",
+    "Usage",
+    "Withheld",
+    "load_settings",
+]
+
+# Imported when first asked for: the shell's --help must not wait for LlamaIndex and pydantic.
+_LAZY = {
+    "AddReport": "paper_qa.library",
+    "PaperQA": "paper_qa.qa",
+    "Settings": "paper_qa.settings",
+    "load_settings": "paper_qa.settings",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - as late as what it imports
+
+    return getattr(import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

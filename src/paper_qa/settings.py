@@ -1,6 +1,7 @@
 """The settings, read once from the environment and ``.env`` and handed down from there."""
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, Self
 
@@ -36,6 +37,7 @@ class Settings(BaseSettings):
     embedding_base_url: str = Field(default="", pattern=r"^(https?://\S+)?$")
     embedding_api_key: SecretStr = SecretStr("")
     embedding_model: str = ""
+    embedding_timeout: float = Field(default=60.0, gt=0, le=3600)
     chroma_url: str = Field(default="", pattern=r"^(https?://\S+)?$")
     grounding: Literal["withhold", "flag"] = "withhold"
     abstain_threshold: float = Field(default=0.5, ge=0, le=1)
@@ -75,13 +77,21 @@ def openai_api_key() -> str:
 
 
 def _refuse_unknown_names() -> None:
-    known = {PREFIX + name.upper() for name in Settings.model_fields}
-    names = [*os.environ, *dotenv_values(".env")]  # noqa: TID251 - to find misspelt names
-    unknown = sorted({name for name in names if name.upper().startswith(PREFIX)} - known)
-    if unknown:
-        raise ConfigurationError(
-            f"unknown setting {unknown[0]!r}: the names are listed in .env.example"
-        )
+    known = [name.upper() for name in Settings.model_fields]
+    names = [*os.environ, *_names_in_file()]  # noqa: TID251 - to find misspelt names
+    for name in sorted(name for name in names if name.upper().startswith(PREFIX)):
+        ours = name.upper().removeprefix(PREFIX)
+        if ours not in known:
+            close = get_close_matches(ours, known, n=1)
+            hint = f"did you mean {PREFIX}{close[0]}?" if close else "see docs/configuration.md"
+            raise ConfigurationError(f"unknown setting {name!r}: {hint}")
+
+
+def _names_in_file() -> list[str]:
+    try:
+        return list(dotenv_values(".env"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"cannot read '.env': {error}; save it as UTF-8 text") from error
 
 
 def _explain(error: ValidationError) -> str:

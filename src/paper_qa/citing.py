@@ -1,0 +1,68 @@
+"""Markers, quotes and references: how an answer names what it rests on."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from paper_qa.domain import Citation, Claim, Paper, Reference, Span
+
+
+class Numbering:
+    """Gives papers their numbers, from 1, in the order in which they are first cited."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def cite(self, paper: Paper, span: Span) -> Citation:
+        """Return a citation of these words of the abstract."""
+        number = self._numbers.setdefault(paper.id, len(self._numbers) + 1)
+        quote = paper.abstract[span.start : span.end]
+        return Citation(number, paper.id, span.start, span.end, quote)
+
+    def references(self, papers: Mapping[str, Paper]) -> tuple[Reference, ...]:
+        """Return the cited papers in the order of their numbers."""
+        return tuple(refer(papers[key], number) for key, number in self._numbers.items())
+
+
+def refer(paper: Paper, number: int) -> Reference:
+    """Return the entry of a list of references."""
+    return Reference(
+        number=number,
+        paper_id=paper.id,
+        title=paper.name,
+        authors=paper.authors,
+        year=paper.year,
+        venue=paper.venue,
+        url=paper.url,
+        retracted=paper.retracted,
+    )
+
+
+def with_markers(claim: Claim) -> str:
+    """Return a claim as it stands in the answer: the markers before the full stop."""
+    numbers = sorted({citation.number for citation in claim.citations})
+    markers = "".join(f"[{number}]" for number in numbers)
+    text, stop = claim.text.rstrip(), "."
+    if match := re.search(r"[.!?…]+$", text):
+        text, stop = text[: match.start()], match[0]
+    return f"{text} {markers}{stop}" if markers else f"{text}{stop}"
+
+
+def compose(claims: Sequence[Claim], *, as_list: bool) -> str:
+    """Return the text of an answer; a list has a line for each claim."""
+    sentences = [with_markers(claim) for claim in claims]
+    return "\n".join(f"- {line}" for line in sentences) if as_list else " ".join(sentences)
+
+
+def without_stop(sentence: str) -> str:
+    """Drop the full stop that will stand behind the markers."""
+    return sentence[:-1] if sentence.endswith(".") and not sentence.endswith("..") else sentence
+
+
+def short_authors(paper: Paper) -> str:
+    """Return "Hu et al.", "Müller and Morris" or "Dai", or the title when no author is known."""
+    names = [name.split()[-1] for name in paper.authors if name.split()]
+    if not names:
+        return paper.name
+    if len(names) > 2:
+        return f"{names[0]} et al."
+    return " and ".join(names)

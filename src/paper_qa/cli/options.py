@@ -1,0 +1,68 @@
+"""The options that several commands share, and the library that they open."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+
+import typer
+
+from paper_qa.cli.console import Console
+
+if TYPE_CHECKING:
+    from paper_qa.qa import PaperQA
+    from paper_qa.settings import Settings
+
+Home = Annotated[
+    Path | None,
+    typer.Option("--home", metavar="FOLDER", help="Where the library lives.", show_default=False),
+]
+Llm = Annotated[
+    Literal["auto", "extractive", "openai"] | None,
+    typer.Option("--llm", help="Who writes the answers.", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result and errors only.")]
+Quotes = Annotated[bool, typer.Option("--quotes", help="Print the words that were cited, too.")]
+
+
+def settings_with(**given: object) -> "Settings":
+    """Read the settings; options that were given win."""
+    from paper_qa.settings import load_settings
+
+    return load_settings(**{name: value for name, value in given.items() if value is not None})
+
+
+@contextmanager
+def opened(settings: "Settings") -> "Generator[PaperQA]":
+    """Open the library, and close it in the end."""
+    from paper_qa.qa import PaperQA
+
+    qa = PaperQA(settings=settings)
+    try:
+        yield qa
+    finally:
+        qa.close()
+
+
+@contextmanager
+def prepared(settings: "Settings", console: Console) -> "Generator[PaperQA]":
+    """Open the library to ask about it: what is not indexed yet is indexed first, visibly."""
+    console.status("Opening the library")
+    with opened(settings) as qa:
+        qa.prepare(console.progress)
+        yield qa
+
+
+def not_blank(words: Sequence[str], name: str) -> str:
+    """Return the words as one text: in a shell, quotes around it are optional."""
+    text = " ".join(words).encode("utf-8", "surrogateescape").decode("utf-8", "replace").strip()
+    if not text:
+        refuse(f"the {name} is blank: write one")
+    return text
+
+
+def refuse(message: str) -> NoReturn:
+    """End as after wrong usage."""
+    Console().error(message)
+    raise typer.Exit(2)

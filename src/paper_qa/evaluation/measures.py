@@ -1,0 +1,78 @@
+"""The measures, one function each, as they are defined; all are between 0 and 1.
+
+Where a measure is undefined, since no paper is relevant or a class is empty, it divides by zero:
+such a question has no score, rather than a score of zero, and is not to be asked for one.
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from paper_qa.domain import Answer, Citation
+
+
+def ndcg_at_k(ranked: Sequence[str], relevance: Mapping[str, float], *, k: int) -> float:
+    """Return the normalised discounted cumulative gain with linear gain.
+
+    DCG@k is the sum over ranks i of rel(i) / log2(i + 1), divided by that of the best possible
+    ranking (Järvelin & Kekäläinen, ACM TOIS 20(4), 2002, with the discount that trec_eval uses).
+    """
+    gains = [relevance.get(paper_id, 0.0) for paper_id in ranked[:k]]
+    return _dcg(gains) / _dcg(sorted(relevance.values(), reverse=True)[:k])
+
+
+def recall_at_k(ranked: Sequence[str], relevant: Collection[str], *, k: int) -> float:
+    """Return the share of the relevant papers that are among the first ``k``."""
+    return len(set(ranked[:k]) & set(relevant)) / len(set(relevant))
+
+
+def reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
+    """Return one over the rank of the first relevant paper, 0 when none is ranked."""
+    for rank, paper_id in enumerate(ranked, start=1):
+        if paper_id in relevant:
+            return 1 / rank
+    return 0.0
+
+
+def citation_precision(cited: Collection[str], gold: Collection[str]) -> float:
+    """Return the share of the cited papers that are gold; 0 when nothing is cited."""
+    return len(set(cited) & set(gold)) / len(set(cited)) if cited else 0.0
+
+
+def citation_recall(cited: Collection[str], gold: Collection[str]) -> float:
+    """Return the share of the gold papers that are cited."""
+    return len(set(cited) & set(gold)) / len(set(gold))
+
+
+def quote_is_valid(citation: Citation, abstract: str) -> bool:
+    """Tell whether the quote is, character by character, what its offsets point to."""
+    in_bounds = 0 <= citation.start < citation.end <= len(abstract)
+    return in_bounds and citation.quote == abstract[citation.start : citation.end]
+
+
+def is_false_answer(answer: Answer, *, kind: str, near: Collection[str]) -> bool:
+    """Tell whether an unanswerable question was answered.
+
+    Setting a false premise right out of a ``near`` abstract is as good as declining.
+    """
+    corrected = kind == "false_premise" and answer.premise_corrected
+    return not (answer.abstained or (corrected and cited_papers(answer) & set(near)))
+
+
+def cited_papers(answer: Answer) -> frozenset[str]:
+    """Return the ids of the papers that the claims cite."""
+    return frozenset(c.paper_id for claim in answer.claims for c in claim.citations)
+
+
+def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float:
+    """Return the chance that a positive scores higher than a negative, a tie counting half.
+
+    This is the area under the ROC curve (Hanley & McNeil, Radiology 143(1), 1982).
+    """
+    difference = np.subtract.outer(np.asarray(positives), np.asarray(negatives))
+    return float(np.sum((np.sign(difference) + 1) / 2)) / (len(positives) * len(negatives))
+
+
+def _dcg(gains: Sequence[float]) -> float:
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))

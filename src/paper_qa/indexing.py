@@ -1,0 +1,231 @@
+"""The search index: kept in line with the library, and made again from it when it is damaged.
+
+An index is never changed where somebody may be reading it (``building.py``). Which one is the
+present one stands in the library, and is looked up before every search.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+
+from paper_qa.building import IndexBuilder
+from paper_qa.embedding import num_tokens as count_tokens
+from paper_qa.errors import LibraryError
+from paper_qa.filling import CHUNKING, Progress, cut_passages, embed_passages, embed_texts, silent
+from paper_qa.index_files import FOLDER, check_directory
+from paper_qa.library import Library
+from paper_qa.locks import HomeLock
+from paper_qa.passages import IndexState
+from paper_qa.vectors import ChromaServerError, DamagedIndexError, Vector, VectorIndex
+
+SELF_FINISH = 2500  # papers that a search makes good on its own; more are left to `paper-qa index`
+ATTEMPTS = 4
+
+_FINISHABLE = range(1, SELF_FINISH + 1)
+
+Hits = list[tuple[str, float]]
+
+
+class Index:
+    """What a retriever holds: the nearest passages of a library, by one embedding model.
+
+    Safe for several threads; other processes may change the library and the index meanwhile.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        embed_model: BaseEmbedding,
+        *,
+        chroma_url: str = "",
+        num_tokens: Callable[[str], int] = count_tokens,
+    ) -> None:
+        self._library = library
+        self._embed_model = embed_model
+        self._model = embed_model.model_name
+        self._url = chroma_url
+        self._num_tokens = num_tokens
+        self._builder = IndexBuilder(library, self._model, chroma_url)
+        self._writing = HomeLock(library.home, ".lock", "writing the search index")
+        self._filling = HomeLock(library.home, ".embedding.lock", "embedding papers")
+        self._lock = threading.RLock()
+        self._open: VectorIndex | None = None
+        self._state: IndexState | None = None  # of the one that is open
+        self._num_dead = (-1, 0)  # passages of it that the library lacks, at a generation
+        self._pending: tuple[tuple[int, IndexState | None], int] | None = None
+
+    def refresh(
+        self,
+        progress: Progress = silent,
+        *,
+        paper_ids: Sequence[str] | None = None,
+        rebuild: bool = False,
+    ) -> None:
+        """Embed and index what is missing; cheap when nothing is.
+
+        Args:
+            progress: told what is going on.
+            paper_ids: embed no others; for those who have just added these, and shall not wait
+                until another process has embedded thousands.
+            rebuild: make the index anew, with the present model if it was another before.
+
+        Raises:
+            LibraryError: it was made with another model, or can't be written.
+            ModelError: the embedding model failed; what it has done so far is kept.
+        """
+        if rebuild:
+            dim = len(embed_texts(self._embed_model, ["length"])[0])
+            self._library.forget_other_lengths(self._model, dim)
+        else:
+            self._check_model(self._library.passages.index_state())
+        with self._filling.held(progress) if paper_ids is None else self._filling.tried():
+            self._fill(progress, paper_ids)
+        self._bring_in_line(progress, anew=rebuild)
+        if rebuild:
+            self._library.forget_other_models(self._model)
+
+    def prepare(self, progress: Progress = silent) -> None:
+        """Make the index ready for a search; cheap when it is.
+
+        What a killed process has left undone is finished here, if it is not much and nobody
+        else is at it; a damaged index is made again.
+        """
+        if self._num_left() in _FINISHABLE:
+            with self._filling.tried() as is_ours:
+                if is_ours and self._num_left():
+                    self._check_model(self._library.passages.index_state())
+                    self._fill(progress, None)
+                    self._bring_in_line(progress, anew=False)
+        self._use(lambda _index, _num_dead: [], progress)
+
+    def search(self, vector: Vector, k: int) -> Hits:
+        """Return up to ``k`` ids of passages and their cosines, best first, ties by id.
+
+        Raises:
+            LibraryError: the index was made with another model, or can't be made again.
+        """
+        self.prepare()
+        hits = self._use(lambda index, num_dead: index.search(vector, k + num_dead), silent)
+        alive = self._library.passages.passages([passage_id for passage_id, _ in hits])
+        return [hit for hit in hits if hit[0] in alive][:k]
+
+    def num_pending(self) -> int:
+        """Count the papers that are not in the index, whole or in part."""
+        passages = self._library.passages
+        if self._is_elsewhere(passages.index_state()):
+            return passages.num_with_abstract()
+        return passages.num_pending(CHUNKING)
+
+    def close(self) -> None:
+        """Let go of the index; the library stays open."""
+        with self._lock:
+            self._drop()
+
+    def _num_left(self) -> int:
+        """Return how many are pending, counted again only when that may have changed."""
+        moment = (self._library.generation, self._library.passages.index_state())
+        if self._pending is None or self._pending[0] != moment or self._pending[1] in _FINISHABLE:
+            self._pending = (moment, self.num_pending())
+        return self._pending[1]
+
+    def _fill(self, progress: Progress, paper_ids: Sequence[str] | None) -> None:
+        cut_passages(self._library, self._num_tokens, paper_ids, progress)
+        embed_passages(self._library, self._embed_model, paper_ids, progress)
+
+    def _bring_in_line(self, progress: Progress, *, anew: bool) -> None:
+        if anew or self._is_behind():
+            with self._writing.held(progress):
+                if anew or self._is_behind():  # another process may have done it meanwhile
+                    self._builder.build(progress, anew=anew)
+        self._use(lambda _index, _num_dead: [], progress)
+
+    def _is_behind(self) -> bool:
+        """Tell whether the library has vectors that the index lacks, or the other way round."""
+        state = self._library.passages.index_state()
+        self._check_model(state)
+        if state is None or self._is_elsewhere(state):
+            return True
+        passages = self._library.passages
+        return passages.num_indexed() != state.num_passages or passages.can_add(self._model)
+
+    def _use(self, action: Callable[[VectorIndex, int], Hits], progress: Progress) -> Hits:
+        """Do something with the present index, opened or made again as need be."""
+        for attempt in range(1, ATTEMPTS + 1):
+            with self._lock:
+                try:
+                    index = self._current()
+                    return action(index, self._count_dead()) if index else []
+                except (DamagedIndexError, ChromaServerError) as error:
+                    failure, state = error, self._state
+                    self._drop()
+            # Not under the lock: other threads shall not wait for a repair to fail.
+            if self._library.passages.index_state() == state:
+                if attempt == ATTEMPTS or isinstance(failure, ChromaServerError):
+                    raise failure
+                self._repair(state, progress)
+        return []
+
+    def _repair(self, state: IndexState | None, progress: Progress) -> None:
+        with self._writing.held(progress):
+            if self._library.passages.index_state() == state:
+                self._builder.build(progress, anew=not self._url)
+
+    def _current(self) -> VectorIndex | None:
+        """Return the present index, opened; none if nothing has been indexed."""
+        state = self._library.passages.index_state()
+        self._check_model(state)
+        if self._open is None or state != self._state:
+            self._drop()
+            self._state = state
+            if state is None or self._is_elsewhere(state) or not state.num_passages:
+                return None
+            self._open = self._opened(state)
+        return self._open
+
+    def _opened(self, state: IndexState) -> VectorIndex:
+        if state.location:
+            index = VectorIndex.connect(state.location, state.name)
+        else:
+            directory = self._library.home / FOLDER / state.name
+            check_directory(directory, state.files)
+            index = VectorIndex.open(directory)
+        try:
+            _check(index, state)
+        except BaseException:
+            index.close()
+            raise
+        return index
+
+    def _count_dead(self) -> int:
+        """Return how many passages of the open index the library has no more."""
+        generation = self._library.generation
+        if self._num_dead[0] != generation and self._state is not None:
+            num_alive = self._library.passages.num_indexed()
+            self._num_dead = (generation, max(0, self._state.num_passages - num_alive))
+        return self._num_dead[1]
+
+    def _drop(self) -> None:
+        if self._open is not None:
+            self._open.close()
+        self._open = self._state = None
+        self._num_dead = (-1, 0)
+
+    def _is_elsewhere(self, state: IndexState | None) -> bool:
+        return state is None or state.location != self._url or state.model != self._model
+
+    def _check_model(self, state: IndexState | None) -> None:
+        if state is not None and state.model != self._model:
+            raise LibraryError(
+                f"the library {str(self._library.home)!r} was indexed with the embedding model "
+                f"{state.model!r}, not {self._model!r}: set that one again, "
+                "or run `paper-qa index --rebuild` to embed all papers with the present one"
+            )
+
+
+def _check(index: VectorIndex, state: IndexState) -> None:
+    if index.count() != state.num_passages:
+        raise DamagedIndexError("the search index lacks passages")
+    vector = index.sample()
+    if vector is None or not index.finds(vector):
+        raise DamagedIndexError("the search index does not find what is in it")

@@ -1,0 +1,150 @@
+"""Keyword search: BM25 over titles and abstracts, by SQLite's FTS5.
+
+What a person types is never FTS5 syntax here: the words are taken out of it and quoted.
+"""
+
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Sequence
+
+from paper_qa.database import Database, read_meta
+from paper_qa.schema import TOKENIZER
+
+TITLE_WEIGHT = 2.0
+ABSTRACT_WEIGHT = 1.0
+LARGE_LIBRARY = 1000  # papers; from here on, words that are in many of them are left out
+COMMON_SHARE = 0.05
+NUM_KEPT_ANYWAY = 3
+MAX_QUERY = 20_000  # characters
+MAX_WORDS = 64
+
+_WORD = re.compile(r"\w+")
+_FUNCTION_WORDS = frozenset(
+    """
+    a about above after again against all also am an and any are aren as at be because been before
+    being below between both but by can cannot could couldn d did didn do does doesn doing don down
+    during each few for from further had hadn has hasn have haven having he her here hers herself
+    him himself his how i if in into is isn it its itself just ll m me might more most must my
+    myself no nor not now of off on once only or other our ours ourselves out over own re s same
+    shall she should shouldn so some such t than that the their theirs them themselves then there
+    these they this those through to too under until up us ve very was wasn we were weren what when
+    where which while who whom why will with won would wouldn you your yours yourself yourselves
+    """.split()  # noqa: SIM905 - two hundred quoted words are no easier to read
+)
+
+
+class KeywordSearch:
+    """Finds papers by the words of a query."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._stemmer = _Stemmer()
+        self._counts: dict[str, int] = {}  # in how many papers a stem is
+        self._counted_at = ""
+
+    def search(self, query: str, k: int) -> list[tuple[str, float]]:
+        """Return up to ``k`` papers and their scores (above 0), best first, ties by id."""
+        words = _words(query)
+        if not words or k < 1:
+            return []
+        with self._database.reading() as connection:
+            match = self._match(connection, words)
+            return _best(connection, match, k) if match else []
+
+    def count(self, word: str) -> int:
+        """Return in how many papers a word is."""
+        parts = _words(word)
+        with self._database.reading() as connection:
+            return min((self._count(connection, part) for part in parts), default=0)
+
+    def close(self) -> None:
+        """Let go of what is in memory."""
+        self._stemmer.close()
+
+    def _match(self, connection: sqlite3.Connection, words: Sequence[str]) -> str:
+        """Return the FTS5 expression: any of the words worth looking for."""
+        counts = {word: self._count(connection, word) for word in words}
+        present = [word for word in words if counts[word]]
+        telling = [word for word in present if word.lower() not in _FUNCTION_WORDS] or present
+        (num_papers,) = connection.execute("SELECT count(*) FROM papers").fetchone()
+        kept = telling
+        if num_papers >= LARGE_LIBRARY:
+            rare = [word for word in telling if counts[word] <= COMMON_SHARE * num_papers]
+            kept = rare or sorted(telling, key=lambda word: counts[word])[:NUM_KEPT_ANYWAY]
+        if len(kept) > MAX_WORDS:
+            kept = sorted(kept, key=lambda word: counts[word])[:MAX_WORDS]
+        return " OR ".join(f'"{word}"' for word in kept)
+
+    def _count(self, connection: sqlite3.Connection, word: str) -> int:
+        """Return in how many papers a word is, at most; several stems are a phrase."""
+        generation = read_meta(connection, "generation") or ""
+        if generation != self._counted_at:
+            self._counts.clear()
+            self._counted_at = generation
+        stems = self._stemmer.stems(word)
+        for stem in stems:
+            if stem not in self._counts:
+                row = connection.execute(
+                    "SELECT doc FROM keyword_counts WHERE term = ?", (stem,)
+                ).fetchone()
+                self._counts[stem] = row[0] if row else 0
+        return min((self._counts[stem] for stem in stems), default=0)
+
+
+class _Stemmer:
+    """What the keyword index makes of a word: asked of the same tokenizer, in memory."""
+
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect(
+            ":memory:", isolation_level=None, check_same_thread=False
+        )
+        self._connection.execute(
+            f"CREATE VIRTUAL TABLE words USING fts5 (word, tokenize='{TOKENIZER}')"
+        )
+        self._connection.execute("CREATE VIRTUAL TABLE stems USING fts5vocab ('words', 'instance')")
+        self._known: dict[str, list[str]] = {}
+
+    def stems(self, word: str) -> list[str]:
+        if word not in self._known:
+            if len(self._known) > 10_000:
+                self._known.clear()
+            self._connection.execute("INSERT INTO words VALUES (?)", (word,))
+            rows = self._connection.execute("SELECT term FROM stems ORDER BY offset").fetchall()
+            self._connection.execute("DELETE FROM words")
+            self._known[word] = [term for (term,) in rows]
+        return self._known[word]
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _words(query: str) -> list[str]:
+    """Return the distinct words of a query in their order, however long it is."""
+    text = unicodedata.normalize("NFC", query[:MAX_QUERY])
+    return list(dict.fromkeys(_WORD.findall(text)))
+
+
+def _best(connection: sqlite3.Connection, match: str, k: int) -> list[tuple[str, float]]:
+    weights = f"bm25({TITLE_WEIGHT}, {ABSTRACT_WEIGHT})"
+    hits = connection.execute(
+        "SELECT rowid, rank FROM keywords WHERE keywords MATCH ? AND rank MATCH ? "
+        "ORDER BY rank LIMIT ?",
+        (match, weights, k + 1),
+    ).fetchall()
+    if len(hits) > k and hits[k][1] == hits[k - 1][1]:
+        # Which of those with the last score come in must not depend on the order of adding.
+        tied = connection.execute(
+            "SELECT rowid, rank FROM keywords WHERE keywords MATCH ? AND rank MATCH ? "
+            "AND rank <= ?",
+            (match, weights, hits[k][1]),
+        ).fetchall()
+        hits = tied
+    ids = dict(
+        connection.execute(
+            "SELECT number, id FROM papers WHERE number IN (SELECT value FROM json_each(?))",
+            (f"[{','.join(str(number) for number, _ in hits)}]",),
+        ).fetchall()
+    )
+    scored = sorted(((ids[number], -rank) for number, rank in hits), key=lambda hit: hit[0])
+    return sorted(scored, key=lambda hit: -hit[1])[:k]

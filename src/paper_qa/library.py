@@ -1,0 +1,324 @@
+"""The library: the papers a person keeps, in one SQLite file. The truth; the rest can be rebuilt.
+
+Everything is committed before it is called done, and whole: papers, their places and the keyword
+index change in one transaction. Several processes may have one library open.
+"""
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+
+from paper_qa.corpus import content_key, merge_papers
+from paper_qa.database import Database, listed, read_meta, write_meta
+from paper_qa.domain import Paper, Place
+from paper_qa.errors import UnknownPaperError
+from paper_qa.keywords import KeywordSearch
+from paper_qa.passages import PassageTable
+from paper_qa.vector_cache import SentenceVectors, Vector, VectorCache
+
+__all__ = ["AddReport", "Library", "SentenceVectors"]
+
+BATCH = 1000  # papers of one transaction: what a killed process loses at most
+
+_COLUMNS = "id, title, abstract, authors, year, venue, url, retracted"
+_UNSTORABLE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What ``add`` did, by paper id, each once: new papers, and known ones that came again."""
+
+    added: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
+
+
+class Library:
+    """The papers, their keyword index and their vectors, in ``home/library.sqlite``.
+
+    Raises:
+        LibraryError: it can't be opened; from the methods, that it can't be read or written.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.home = home.expanduser().resolve()
+        self._database = Database(self.home)
+        self._keywords = KeywordSearch(self._database)
+        self._cache = VectorCache(self._database)
+        self.passages = PassageTable(self._database)
+
+    @property
+    def uuid(self) -> str:
+        """What tells this library from all others."""
+        return self._meta("uuid")
+
+    @property
+    def generation(self) -> int:
+        """Grows with every committed change of the papers, by whichever process."""
+        return int(self._meta("generation"))
+
+    def add(self, papers: Iterable[Paper]) -> AddReport:
+        """Add papers as they come, a batch at a time; what recurs is kept once."""
+        added: dict[str, None] = {}
+        merged: dict[str, None] = {}
+        remaining = iter(papers)
+        while batch := list(islice(remaining, BATCH)):
+            keyed = [(paper, _key(paper)) for paper in map(_storable, batch)]
+            with self._database.writing() as connection:
+                changed = [_add(connection, *item, added, merged) for item in keyed]
+                if any(changed):
+                    _bump_generation(connection)
+        return AddReport(tuple(added), tuple(merged))
+
+    def remove(self, paper_ids: Sequence[str]) -> None:
+        """Remove papers with all that was kept for them.
+
+        Raises:
+            UnknownPaperError: there is no such paper; none is removed then.
+        """
+        with self._database.writing() as connection:
+            for paper_id in dict.fromkeys(paper_ids):
+                cursor = connection.execute("DELETE FROM papers WHERE id = ?", (paper_id,))
+                if not cursor.rowcount:
+                    raise UnknownPaperError(_unknown(connection, paper_id))
+            if paper_ids:
+                _bump_generation(connection)
+
+    def paper(self, paper_id: str) -> Paper:
+        """Return one paper.
+
+        Raises:
+            UnknownPaperError: there is none; the message names ids that look alike.
+        """
+        with self._database.reading() as connection:
+            found = _papers(connection, [paper_id])
+            if not found:
+                raise UnknownPaperError(_unknown(connection, paper_id))
+        return found[0]
+
+    def papers(self, paper_ids: Sequence[str] | None = None) -> list[Paper]:
+        """Return all papers in the order of their adding, or those of the given ids in theirs."""
+        with self._database.reading() as connection:
+            return _papers(connection, paper_ids)
+
+    def num_papers(self) -> int:
+        """Count the papers."""
+        with self._database.reading() as connection:
+            return connection.execute("SELECT count(*) FROM papers").fetchone()[0]
+
+    def keyword_search(self, query: str, k: int) -> list[tuple[str, float]]:
+        """Return up to ``k`` paper ids with BM25 scores above 0, best first, ties by id."""
+        return self._keywords.search(query, k)
+
+    def num_papers_with(self, word: str) -> int:
+        """Count the papers that have this word in one of its forms in title or abstract."""
+        return self._keywords.count(word)
+
+    def vectors(self, model: str, texts: Sequence[str]) -> dict[str, Vector]:
+        """Return the kept vectors of those texts that have one."""
+        return self._cache.vectors(model, texts)
+
+    def store_vectors(self, model: str, items: Mapping[str, Vector]) -> None:
+        """Keep vectors by the text they are of; shared by all who embed for this library."""
+        self._cache.store_vectors(model, items)
+
+    def sentence_vectors(self, model: str, paper_ids: Sequence[str]) -> dict[str, SentenceVectors]:
+        """Return the kept sentence vectors of those papers that have them."""
+        return self._cache.sentence_vectors(model, paper_ids)
+
+    def store_sentence_vectors(self, model: str, items: Mapping[str, SentenceVectors]) -> None:
+        """Keep sentence vectors by paper, as long as the paper stays as it is."""
+        self._cache.store_sentence_vectors(model, items)
+
+    def forget_other_models(self, model: str) -> None:
+        """Drop the vectors of all models but one."""
+        self._cache.forget_other_models(model)
+
+    def forget_other_lengths(self, model: str, dim: int) -> None:
+        """Drop vectors of a model that had another length under the same name."""
+        self._cache.forget_other_lengths(model, dim)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._keywords.close()
+        self._database.close()
+
+    def _meta(self, key: str) -> str:
+        with self._database.reading() as connection:
+            return read_meta(connection, key) or ""
+
+
+def _add(
+    connection: sqlite3.Connection,
+    paper: Paper,
+    key: str,
+    added: dict[str, None],
+    merged: dict[str, None],
+) -> bool:
+    """Add one paper, or what is new in it; return whether anything changed."""
+    known = _known(connection, paper, key)
+    if known is None:
+        paper_id = _free_id(connection, paper.id)
+        _insert(connection, replace(paper, id=paper_id), key)
+        added[paper_id] = None
+        return True
+    first = _papers(connection, [known])[0]
+    merged[known] = None
+    both = replace(merge_papers(first, paper), abstract=first.abstract or paper.abstract)
+    if both == first:
+        return False
+    _update(connection, first, both)
+    return True
+
+
+def _known(connection: sqlite3.Connection, paper: Paper, key: str) -> str | None:
+    """Return the id under which the library has this paper already."""
+    row = connection.execute("SELECT id FROM papers WHERE content_key = ?", (key,)).fetchone()
+    if row:
+        return row[0]
+    # The same entry with an abstract now, or without one this time.
+    row = connection.execute(
+        "SELECT id, title FROM papers WHERE id = ? AND (abstract = '' OR ? = '')",
+        (paper.id, paper.abstract),
+    ).fetchone()
+    if row and row[1] and content_key(row[1], "") == content_key(paper.title, ""):
+        return row[0]
+    return None
+
+
+def _key(paper: Paper) -> str:
+    key = content_key(paper.title, paper.abstract)
+    # "Introduction", without an abstract, is the title of many papers.
+    return key if paper.abstract.strip() else f"{key}:{paper.id}"
+
+
+def _free_id(connection: sqlite3.Connection, wanted: str) -> str:
+    paper_id, count = wanted, 1
+    while connection.execute("SELECT 1 FROM papers WHERE id = ?", (paper_id,)).fetchone():
+        count += 1
+        paper_id = f"{wanted}-{count}"
+    return paper_id
+
+
+def _insert(connection: sqlite3.Connection, paper: Paper, key: str) -> None:
+    cursor = connection.execute(
+        f"INSERT INTO papers ({_COLUMNS}, content_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*_row(paper), key),
+    )
+    _insert_places(connection, cursor.lastrowid or 0, paper.found_in)
+
+
+def _update(connection: sqlite3.Connection, before: Paper, after: Paper) -> None:
+    row = connection.execute("SELECT number FROM papers WHERE id = ?", (before.id,)).fetchone()
+    number: int = row[0]
+    connection.execute(
+        f"UPDATE papers SET ({_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?) WHERE number = ?",
+        (*_row(after), number),
+    )
+    _insert_places(connection, number, after.found_in)
+    if (before.title, before.abstract) != (after.title, after.abstract):
+        connection.execute(
+            "UPDATE papers SET chunking = '', content_key = ? WHERE number = ?",
+            (_key(after), number),
+        )
+        connection.execute("DELETE FROM sentence_vectors WHERE paper = ?", (number,))
+
+
+def _insert_places(connection: sqlite3.Connection, number: int, places: Iterable[Place]) -> None:
+    connection.executemany(
+        "INSERT OR IGNORE INTO places VALUES (?, ?, ?)",
+        [(number, place.file, place.paragraph) for place in places],
+    )
+
+
+def _papers(connection: sqlite3.Connection, paper_ids: Sequence[str] | None) -> list[Paper]:
+    chosen = "" if paper_ids is None else "WHERE id IN (SELECT value FROM json_each(?))"
+    arguments = () if paper_ids is None else (listed(paper_ids),)
+    places: dict[int, list[Place]] = {}
+    for number, file, paragraph in connection.execute(
+        "SELECT paper, file, paragraph FROM places JOIN papers ON papers.number = paper "
+        f"{chosen} ORDER BY places.rowid",
+        arguments,
+    ):
+        places.setdefault(number, []).append(Place(file, paragraph))
+    rows = connection.execute(
+        f"SELECT number, {_COLUMNS} FROM papers {chosen} ORDER BY number", arguments
+    )
+    found = {row[1]: _paper(row[1:], places.get(row[0], ())) for row in rows}
+    if paper_ids is None:
+        return list(found.values())
+    return [found[paper_id] for paper_id in dict.fromkeys(paper_ids) if paper_id in found]
+
+
+def _paper(row: Sequence[object], places: Iterable[Place]) -> Paper:
+    paper_id, title, abstract, authors, year, venue, url, retracted = row
+    return Paper(
+        id=str(paper_id),
+        title=str(title),
+        abstract=str(abstract),
+        authors=tuple(json.loads(str(authors))),
+        year=year if isinstance(year, int) else None,
+        venue=str(venue),
+        url=str(url),
+        retracted=bool(retracted),
+        found_in=tuple(places),
+    )
+
+
+def _row(paper: Paper) -> tuple[object, ...]:
+    return (
+        paper.id,
+        paper.title,
+        paper.abstract,
+        json.dumps(paper.authors, ensure_ascii=False),
+        paper.year,
+        paper.venue,
+        paper.url,
+        int(paper.retracted),
+    )
+
+
+def _storable(paper: Paper) -> Paper:
+    """Replace half characters, which SQLite can't keep; the readers let none through."""
+    texts = (paper.id, paper.title, paper.abstract, paper.venue, paper.url, *paper.authors)
+    if not any(map(_UNSTORABLE.search, texts)):
+        return paper
+    return replace(
+        paper,
+        id=_mended(paper.id),
+        title=_mended(paper.title),
+        abstract=_mended(paper.abstract),
+        authors=tuple(map(_mended, paper.authors)),
+        venue=_mended(paper.venue),
+        url=_mended(paper.url),
+    )
+
+
+def _mended(text: str) -> str:
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def _bump_generation(connection: sqlite3.Connection) -> None:
+    generation = int(read_meta(connection, "generation") or 0)
+    write_meta(connection, "generation", str(generation + 1))
+
+
+def _unknown(connection: sqlite3.Connection, paper_id: str) -> str:
+    alike = get_close_matches(paper_id.casefold(), _alike(connection, paper_id), n=3, cutoff=0.7)
+    hint = f"did you mean {' or '.join(map(repr, alike))}?" if alike else "see `paper-qa list`"
+    return f"no paper {paper_id!r} in the library: {hint}"
+
+
+def _alike(connection: sqlite3.Connection, paper_id: str) -> list[str]:
+    """Return ids worth comparing: of a small library all, else those that begin alike."""
+    (num_papers,) = connection.execute("SELECT count(*) FROM papers").fetchone()
+    length = 1 if num_papers <= 2000 else 4
+    rows: Iterator[tuple[str]] = connection.execute(
+        "SELECT id FROM papers WHERE substr(id, 1, ?) = substr(?, 1, ?) COLLATE NOCASE LIMIT 5000",
+        (length, paper_id, length),
+    )
+    return [row[0] for row in rows]

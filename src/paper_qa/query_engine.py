@@ -1,0 +1,76 @@
+"""The LlamaIndex query engine: every question, by whichever door it comes, takes this way."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Sequence
+
+from llama_index.core.base.response.schema import Response
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import QueryBundle
+from typing_extensions import override
+
+from paper_qa.domain import Event, Sources, Stage, Turn
+from paper_qa.evidence import EvidenceSelector, papers_to_read
+from paper_qa.llm.blocking import iterate
+from paper_qa.nodes import QuestionBundle, evidence_of, question_of, scored_paper
+from paper_qa.questions import understand
+from paper_qa.retrieval import HybridRetriever
+from paper_qa.synthesizer import GroundedSynthesizer, Task, as_response, last_answer, once
+
+
+class PaperQueryEngine(RetrieverQueryEngine):
+    """Retriever, evidence, writer, in LlamaIndex's own seats; streams events as well."""
+
+    def __init__(
+        self,
+        retriever: HybridRetriever,
+        selector: EvidenceSelector,
+        synthesizer: GroundedSynthesizer,
+    ) -> None:
+        super().__init__(retriever, synthesizer, [selector], CallbackManager([]))
+        self._writer = synthesizer
+
+    async def aevents(
+        self, question: str | QueryBundle, history: Sequence[Turn] = ()
+    ) -> AsyncGenerator[Event]:
+        """Yield what is going on, the sources, checked claims, and the answer last.
+
+        Raises:
+            QuestionError: the question is blank or too long.
+            LibraryError: the library or its index can't be read.
+        """
+        started = time.monotonic()
+        bundle = (
+            question
+            if isinstance(question, QueryBundle)
+            else QuestionBundle(understand(question, history))
+        )
+        yield Stage("Searching")
+        task = await asyncio.to_thread(self._find, bundle, history, started)
+        read = papers_to_read(task.question, task.hits)
+        yield Sources(tuple(task.hits), tuple(task.evidence))
+        yield Stage(f"Reading {len(read)} paper{'s' if len(read) != 1 else ''}")
+        async for event in self._writer.aevents(task):
+            yield event
+
+    def _find(self, bundle: QueryBundle, history: Sequence[Turn], started: float) -> Task:
+        nodes = self.retriever.retrieve(bundle)
+        evidence = self._apply_node_postprocessors(nodes, bundle)
+        return Task(
+            question_of(bundle),
+            [scored_paper(node) for node in nodes],
+            [evidence_of(node) for node in evidence],
+            history,
+            started,
+            time.monotonic() - started,
+        )
+
+    @override
+    async def _aquery(self, query_bundle: QueryBundle) -> Response:
+        answer = await last_answer(self.aevents(query_bundle))
+        return as_response(answer, [])
+
+    @override
+    def _query(self, query_bundle: QueryBundle) -> Response:
+        return next(iterate(once(self._aquery(query_bundle))))

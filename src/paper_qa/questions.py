@@ -1,0 +1,123 @@
+"""What is asked: the kind of question, and a query that stands alone when it follows others."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from paper_qa.domain import Turn
+from paper_qa.errors import PaperQAError
+from paper_qa.words import content_words
+
+MAX_QUESTION_CHARACTERS = 4000
+MAX_HISTORY_TURNS = 6
+MAX_BACKGROUND_CHARACTERS = 600
+
+Kind = Literal["answer", "list", "compare", "summary"]
+
+_PAPERS = (
+    r"(?:papers?|works?|articles?|studies|publications?|abstracts?|authors?|approaches|methods)"
+)
+_LIST = re.compile(
+    rf"""^(?:and\s+|so\s+|ok(?:ay)?,?\s+|please\s+)*(?:
+        (?:which|what)\s+(?:of\s+(?:the|these|those)\s+)?(?:other\s+)?(?:papers|works|articles|studies|publications)\b
+      | (?:list|name|find|show|give|enumerate)\s+(?:me\s+)?(?:all\s+|every\s+|the\s+|some\s+)*(?:of\s+the\s+)?(?:papers?|works?|articles?|studies)\b
+      | (?:all|any|other|more)\s+(?:the\s+)?(?:papers|works?|articles|studies)\b
+      | (?:is|are)\s+there\s+(?:any\s+|other\s+|more\s+)*(?:papers?|works?|articles?|studies|research)\b
+      | papers\s+(?:on|about|that|which|using|with)\b
+      | (?:who|which\s+authors)\s+(?:works?|worked|writes?|wrote)\s+(?:on|about)\b
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_COMPARE = re.compile(
+    rf"""\b(?:compar(?:e[ds]?|ing|ison)\b | versus\b | vs\b | contrast(?:s|ed|ing)?\b
+      | differences?\s+between\b | how\s+(?:do|does|did)\s+.{{3,120}}?\band\b.{{3,120}}?\bdiffer
+      | (?:the\s+)?two\s+(?:[\w-]+\s+){{0,3}}{_PAPERS}\b | both\s+(?:[\w-]+\s+){{0,2}}{_PAPERS}\b
+      | one\s+paper\b.*\b(?:another|other) | papers?\s+and\s+the\s+(?:[\w-]+\s+){{1,4}}(?:paper|one)\b
+      | what\s+do\s+.{{3,120}}\band\b.{{3,120}}\b(?:each|have\s+in\s+common)\b )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SUMMARY = re.compile(
+    r"""^(?:please\s+|can\s+you\s+|could\s+you\s+)*(?:
+        summari[sz]e | (?:give|write|make)\s+(?:me\s+)?an?\s+(?:short\s+|brief\s+)?summary\s+of | summary\s+of | sum\s+up | tl;?dr
+    )\b[\s:,]*(?:the\s+)?(?:papers?\s+(?:on|about|called|titled|named)?\s*)?(?P<topic>.+?)[\s.?!]*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_DEPENDENT = re.compile(
+    r"""^(?:and|but|so|then|ok|okay|also|what\s+about|how\s+about|why\s+(?:is|does|do)\s+(?:it|that|they))\b
+      | \b(?:it|its|they|them|their|theirs|this|that|these|those|such|there|he|she|his|her|one|ones|
+        former|latter|same|above|else|others?|another)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_UNREADABLE = re.compile(
+    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
+)
+_LETTER = re.compile(r"[^\W\d_]")
+_LATIN = re.compile("[A-Za-z\u00c0-\u024f\u0370-\u03ff]")  # Greek letters are maths here
+
+
+class QuestionError(PaperQAError):
+    """The question is empty or too long to be one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question as it is understood.
+
+    ``query`` is what retrieval looks for; ``background`` is what the conversation was about, and
+    counts for less. ``readable`` is False when the embedder does not know the language.
+    """
+
+    text: str
+    query: str
+    kind: Kind = "answer"
+    background: str = ""
+    readable: bool = True
+
+
+def understand(text: str, history: Sequence[Turn] = ()) -> Question:
+    """Read a question in the light of the turns before it.
+
+    Raises:
+        QuestionError: it is blank or too long.
+    """
+    question = " ".join(_UNREADABLE.sub(" ", text).split())
+    if not _LETTER.search(question) and not any(character.isdigit() for character in question):
+        raise QuestionError("the question is empty: write what you want to know")
+    if len(question) > MAX_QUESTION_CHARACTERS:
+        raise QuestionError(
+            f"the question has {len(question):,} characters: ask it in {MAX_QUESTION_CHARACTERS:,} at most"
+        )
+    summary = _SUMMARY.search(question)
+    return Question(
+        text=question,
+        query=summary["topic"] if summary else question,
+        kind=_kind(question),
+        background=_background(history) if _depends_on_history(question) else "",
+        readable=_is_readable(question),
+    )
+
+
+def _kind(question: str) -> Kind:
+    if _SUMMARY.search(question):
+        return "summary"
+    if _LIST.search(question):
+        return "list"
+    return "compare" if _COMPARE.search(question) else "answer"
+
+
+def _depends_on_history(question: str) -> bool:
+    return bool(_DEPENDENT.search(question)) or len(content_words(question)) <= 3
+
+
+def _background(history: Sequence[Turn]) -> str:
+    """Return the last question and answer, the newest first, cut to a bounded length."""
+    turns = [turn.content for turn in history[-MAX_HISTORY_TURNS:]][::-1]
+    return "\n".join(" ".join(turn.split())[:MAX_BACKGROUND_CHARACTERS] for turn in turns[:2])
+
+
+def _is_readable(question: str) -> bool:
+    """Tell whether most letters are of the script that the built-in embedder was trained on."""
+    letters = _LETTER.findall(question)
+    latin = sum(bool(_LATIN.match(letter)) for letter in letters)
+    return not letters or latin >= len(letters) / 2

@@ -1,0 +1,123 @@
+"""Which papers bear on a question: three ways of looking, fused into one ranking.
+
+Dense: the cosine of question and passage, found by Chroma. Keyword: BM25. Late interaction: word
+against word, for the candidates that the other two bring. The scores of each, brought to between
+0 and 1 over the candidates, are added with fixed weights (a convex combination: Bruch, Gai and
+Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", 2023). Ties are broken by id, so
+one library has one ranking.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.schema import NodeWithScore, QueryBundle
+
+from paper_qa.domain import Paper, ScoredPaper
+from paper_qa.embedding import embed_query
+from paper_qa.indexing import Index
+from paper_qa.chunking import paper_id_of
+from paper_qa.late_interaction import max_sim
+from paper_qa.library import Library
+from paper_qa.nodes import paper_node, question_of
+from paper_qa.questions import Question
+from paper_qa.word_index import WordIndex
+
+NUM_CANDIDATES = 100  # passages by their vector, papers by their words
+NUM_READ = 64  # candidates that are compared word by word
+NUM_PAPERS = 10
+NUM_LISTED = 20
+LISTING = frozenset({"list", "summary"})
+DENSE_WEIGHT, KEYWORD_WEIGHT, LATE_WEIGHT = 0.35, 0.15, 0.5
+
+Scores = Mapping[str, float]
+
+
+def convex_fusion(parts: Sequence[tuple[float, Scores]]) -> dict[str, float]:
+    """Add weighted scores, each part brought to between 0 and 1 over all candidates.
+
+    A candidate that a part has no score for counts as that part's least.
+    """
+    fused: dict[str, float] = {key: 0.0 for _, scores in parts for key in scores}
+    for weight, scores in parts:
+        if not scores:
+            continue
+        # What a part did not find is no better than the worst that it did.
+        low = min(scores.values()) if len(scores) == len(fused) else min(0.0, *scores.values())
+        width = max(scores.values()) - low
+        for key in fused:
+            fused[key] += weight * ((scores.get(key, low) - low) / width if width > 0 else 1.0)
+    return fused
+
+
+class HybridRetriever(BaseRetriever):
+    """Ranks the papers of a library, as a LlamaIndex retriever."""
+
+    def __init__(
+        self,
+        library: Library,
+        index: Index,
+        embed_model: BaseEmbedding,
+        word_index: WordIndex,
+    ) -> None:
+        super().__init__()
+        self._library = library
+        self._index = index
+        self._embed_model = embed_model
+        self._words = word_index
+
+    def rank(self, question: Question, *, k: int | None = None) -> list[ScoredPaper]:
+        """Return the ``k`` best papers, best first; of a summary that names a paper, that one."""
+        if question.kind == "summary" and (named := self._named(question.query)):
+            return [ScoredPaper(named, 1.0)]
+        text = f"{question.query}\n{question.background}" if question.background else question.query
+        dense = self._dense(text)
+        keyword = dict(self._library.keyword_search(text, NUM_CANDIDATES))
+        wide = convex_fusion([(DENSE_WEIGHT, dense), (KEYWORD_WEIGHT, keyword)])
+        candidates = _best(wide, NUM_READ)
+        papers = {paper.id: paper for paper in self._library.papers([key for key, _ in candidates])}
+        parts = [
+            (DENSE_WEIGHT, _only(papers, dense)),
+            (KEYWORD_WEIGHT, _only(papers, keyword)),
+            (LATE_WEIGHT, self._late(question, list(papers.values()))),
+        ]
+        fused = convex_fusion(parts)
+        k = k or (NUM_LISTED if question.kind in LISTING else NUM_PAPERS)
+        return [ScoredPaper(papers[key], score) for key, score in _best(fused, k)]
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [paper_node(hit) for hit in self.rank(question_of(query_bundle))]
+
+    def _dense(self, text: str) -> dict[str, float]:
+        """Return the best cosine of the passages of each paper among the nearest passages."""
+        vector = embed_query(self._embed_model, text)
+        best: dict[str, float] = {}
+        for passage_id, cosine in self._index.search(vector, NUM_CANDIDATES):
+            best.setdefault(paper_id_of(passage_id), cosine)
+        return best
+
+    def _named(self, text: str) -> Paper | None:
+        """Return the paper that ``text`` is the id or the title of, or the title's first part."""
+        name = text.strip(" \"'“”‘’").casefold()
+        hits = [paper_id for paper_id, _ in self._library.keyword_search(text, NUM_PAPERS)]
+        for paper in self._library.papers([text.strip(), *hits]):
+            title = paper.title.casefold()
+            if name in {paper.id.casefold(), title, title.partition(":")[0].strip()}:
+                return paper
+        return None
+
+    def _late(self, question: Question, papers: Sequence[Paper]) -> dict[str, float]:
+        asked = self._words.read_question(question)
+        return {
+            paper_id: max_sim(asked.vectors, asked.weights, words.vectors)
+            for paper_id, words in self._words.of(papers).items()
+        }
+
+
+def _best(scores: Scores, k: int) -> list[tuple[str, float]]:
+    rounded = ((key, round(score, 6)) for key, score in scores.items())
+    return sorted(rounded, key=lambda item: (-item[1], item[0]))[:k]
+
+
+def _only(keys: Collection[str], scores: Scores) -> Scores:
+    return {key: score for key, score in scores.items() if key in keys}

@@ -1,0 +1,68 @@
+"""Cutting a text into sentences, by character offsets, with maths and abbreviations kept whole."""
+
+import re
+
+from paper_qa.domain import Span
+
+_MATHS = re.compile(r"\$\$.+?\$\$|\$[^$\n]{1,400}\$|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
+_END = re.compile(
+    r"""(?P<stop>[.!?…]+)(?P<closing>["'”’)\]}*_]*(?:\[\d+\])*)(?=\s+(?P<next>\S))"""
+    r"|[。！？]+[”’」』）]*",  # noqa: RUF001 - the full stops of Chinese and Japanese
+)
+_ABBREVIATIONS = frozenset(
+    "al approx ca cf chap def dept dr e.g ed eds eg eq eqs et etc fig figs i.e ie inc jr lem ltd mr mrs ms "
+    "no nos op p pp prof prop ref refs resp sec sr st supp thm viz vol vs w.r.t wrt i.i.d a.k.a a.s u.s".split()
+)
+_ENDING = frozenset({"etc", "al", "u.s", "a.s", "inc", "ltd", "jr", "sr"})
+_WORD_BEFORE = re.compile(r"[\w.]+$")
+_BREAK = re.compile(r"\n\s*\n")
+
+
+def split_sentences(text: str) -> list[Span]:
+    """Return the sentences of ``text`` in order; together they hold everything but blanks."""
+    maths = [match.span() for match in _MATHS.finditer(text)]
+    cuts = [match.end() for match in _BREAK.finditer(text)]
+    for match in _END.finditer(text):
+        inside = any(start < match.start("stop") < end - 1 for start, end in maths)
+        if not inside and _ends_sentence(text, match):
+            cuts.append(match.end())
+    return _spans(text, sorted(cuts))
+
+
+def _ends_sentence(text: str, match: re.Match[str]) -> bool:
+    stop, following = match["stop"], match["next"]
+    if stop is None:
+        return True
+    if following.islower() or following in ",;:)]":
+        return False
+    if stop != ".":
+        # A row of dots ends a sentence only before a capital, which was just asked.
+        return True
+    word = _last_word(text[: match.start()])
+    if len(word) == 1 and word.isalpha() and word.isupper() and not match["closing"]:
+        return _looks_like_variable(text, match.start())
+    if word.lower() in _ENDING:
+        return following.isupper()
+    return word.lower() not in _ABBREVIATIONS
+
+
+def _looks_like_variable(text: str, stop: int) -> bool:
+    """Tell "we measure X. The" from the initial in "J. Smith": an initial follows a capital or nothing."""
+    before = text[: stop - 1].rstrip()
+    previous = _last_word(before)
+    return bool(previous) and previous[0].islower() and previous not in {"and", "by", "of", "with"}
+
+
+def _last_word(text: str) -> str:
+    match = _WORD_BEFORE.search(text[-40:])
+    return match[0].strip(".") if match else ""
+
+
+def _spans(text: str, cuts: list[int]) -> list[Span]:
+    spans: list[Span] = []
+    for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
+        piece = text[start:end]
+        if stripped := piece.strip():
+            first = start + len(piece) - len(piece.lstrip())
+            spans.append(Span(first, first + len(stripped)))
+    return spans

@@ -1,0 +1,73 @@
+"""From a question to the successive states of its turn; knows nothing of the page."""
+
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Protocol
+
+from paper_qa.domain import Answer, Event, Paper, Turn
+from paper_qa.errors import PaperQAError, UnknownPaperError
+from paper_qa.questions import QuestionError
+from paper_qa.web.preparation import Preparation
+from paper_qa.web.turn import TurnView, advance, missing_papers
+
+_MIN_STEP_S = 0.06
+"""Steps of the page that follow each other faster than this are left out."""
+
+
+class Asker(Protocol):
+    """What the chat needs of ``PaperQA``."""
+
+    @property
+    def model_name(self) -> str:
+        """Who writes the answers: a model's name, or ``"extractive"``."""
+        ...
+
+    def astream(self, question: str, *, history: Sequence[Turn] = ()) -> AsyncGenerator[Event]:
+        """Answer the question, event by event."""
+        ...
+
+    def papers(self) -> list[Paper]:
+        """Return all papers of the library."""
+        ...
+
+    def paper(self, paper_id: str) -> Paper:
+        """Return one paper; raise ``UnknownPaperError`` if there is none."""
+        ...
+
+    def prepare(self, progress: Callable[[str, int, int], None]) -> object:
+        """Index what is not indexed yet."""
+        ...
+
+
+async def run_turn(
+    qa: Asker, preparation: Preparation, question: str, history: Sequence[Turn]
+) -> AsyncGenerator[TurnView]:
+    """Yield the turn as it grows; its last state is over, answered or with an error."""
+    turn = TurnView(question, model=qa.model_name, stage="Searching")
+    yield turn
+    shown_at = time.monotonic()
+    try:
+        async for progress in preparation.wait():
+            yield replace(turn, stage=progress.text, progress=progress.share)
+        async with aclosing(qa.astream(question, history=history)) as events:
+            async for event in events:
+                turn = _with_missing_papers(qa, advance(turn, event))
+                if isinstance(event, Answer) or time.monotonic() - shown_at >= _MIN_STEP_S:
+                    yield turn
+                    shown_at = time.monotonic()
+    except PaperQAError as error:
+        can_retry = not isinstance(error, QuestionError)  # which would be the same again
+        yield replace(turn, stage="", progress=None, error=str(error), can_retry=can_retry)
+
+
+def _with_missing_papers(qa: Asker, turn: TurnView) -> TurnView:
+    """Add the papers that an answer names without their having been among the sources."""
+    found: list[Paper] = []
+    for paper_id in missing_papers(turn):
+        try:
+            found.append(qa.paper(paper_id))
+        except UnknownPaperError:  # removed in this moment; the card shows what the reference says
+            continue
+    return replace(turn, papers=turn.papers + tuple(found)) if found else turn

@@ -1,0 +1,207 @@
+"""The sources panel: each turn's papers as cards, the supporting words marked.
+
+Everything here becomes one HTML block on few lines: Markdown leaves such a block alone, and Gradio
+cleans it again. The text in it is escaped by `maths`, so a paper can put no markup of its own in.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+
+from paper_qa.domain import Paper, Reference, Span
+from paper_qa.web.maths import Piece, inline_html, piece_html, split_math
+from paper_qa.web.turn import TurnView, cited_spans, evidence_spans
+
+_WEB_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]+", re.IGNORECASE)
+_MAX_AUTHORS = 6
+_MAX_PASSAGES = 2
+
+EMPTY = (
+    '<div class="nothing"><strong>No sources yet</strong><br>'
+    "The papers behind an answer appear here, with the words it rests on marked.</div>"
+)
+
+
+def panel_html(turns: Sequence[TurnView]) -> str:
+    """Return the whole panel, the newest turn first and open."""
+    if not turns:
+        return EMPTY
+    last = len(turns) - 1
+    blocks = [
+        _turn_html(index, turns[index], is_open=index == last) for index in range(last, -1, -1)
+    ]
+    return f'<div class="panel">{"".join(blocks)}</div>'
+
+
+def _turn_html(index: int, turn: TurnView, *, is_open: bool) -> str:
+    cards, read = _cards(index, turn)
+    number = len(cards) or len(read)
+    count = f"{number} {'source' if number == 1 else 'sources'}" if number else ""
+    body = f'<ol class="cards">{"".join(cards)}</ol>' if cards else ""
+    if cards and read:
+        body += '<h3 class="also">Also read, not cited</h3>'
+    if read:
+        body += f'<ol class="cards read">{"".join(read)}</ol>'
+    return (
+        f'<details class="turn" id="turn-{index}"{" open" if is_open else ""}>'
+        f'<summary><span class="asked">{inline_html(turn.question[:300])}</span>'
+        f'<span class="count">{count}</span></summary>{body or _no_cards(turn)}</details>'
+    )
+
+
+def _no_cards(turn: TurnView) -> str:
+    if turn.earlier_text:
+        return '<div class="nothing">The program was restarted since; ask again to see them.</div>'
+    return f'<div class="nothing">{"Looking…" if turn.stage else "No papers."}</div>'
+
+
+def _cards(index: int, turn: TurnView) -> tuple[list[str], list[str]]:
+    """Return the numbered cards (of an abstaining answer: the lettered ones), and the others."""
+    labels = _labels(turn)
+    labelled = [
+        (label, turn.paper(paper_id) or _bare_paper(turn, paper_id))
+        for paper_id, label in labels.items()
+    ]
+    cards = [
+        card_html(index, label, paper, cited_spans(turn, paper.id))
+        for label, paper in labelled
+        if paper
+    ]
+    read = [
+        _read_card_html(turn, paper, is_waiting=turn.answer is None and not turn.error)
+        for paper in turn.papers
+        if paper.id not in labels
+    ]
+    return cards, read
+
+
+def _labels(turn: TurnView) -> dict[str, str]:
+    """Return the label of every paper that the answer names, in the order of the labels."""
+    numbers = {citation.number: citation.paper_id for citation in turn.citations}
+    if numbers or turn.answer is None:
+        return {numbers[number]: str(number) for number in sorted(numbers)}
+    return {item.paper_id: letter for letter, item in lettered(turn.answer.see)}
+
+
+def lettered(references: Iterable[Reference]) -> list[tuple[str, Reference]]:
+    """Give each paper that is worth opening a letter, since numbers are for citations."""
+    return list(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", references, strict=False))
+
+
+def _bare_paper(turn: TurnView, paper_id: str) -> Paper | None:
+    """Return what a reference tells about a paper that the library no longer has."""
+    if turn.answer is None:
+        return None
+    for item in (*turn.answer.references, *turn.answer.see):
+        if item.paper_id == paper_id:
+            return Paper(
+                item.paper_id, item.title, "", item.authors, item.year, item.venue, item.url
+            )
+    return None
+
+
+def card_html(turn: int, label: str, paper: Paper, spans: Sequence[Span]) -> str:
+    """Return a card that the answer points to: the whole abstract, the cited words marked."""
+    card_id = f"src-{turn}-{label}"
+    back = f"cite-{turn}-{label}"
+    return (
+        f'<li class="card" id="{card_id}" tabindex="-1">{_head_html(paper, label)}'
+        f'<div class="abs">{marked_html(paper.abstract, spans)}</div>'
+        f'<div class="back"><a class="backlink" href="#{back}">↩ Back to the answer</a></div></li>'
+    )
+
+
+def _read_card_html(turn: TurnView, paper: Paper, *, is_waiting: bool) -> str:
+    """Return a card of a paper that was read; while waiting, with its passages on show."""
+    spans = evidence_spans(turn, paper.id)
+    passages = "".join(
+        f'<div class="passage">{marked_html(paper.abstract[span.start : span.end], [])}</div>'
+        for span in spans[:_MAX_PASSAGES]
+        if is_waiting
+    )
+    return (
+        f'<li class="card">{_head_html(paper, "")}{passages}<details class="fold">'
+        f"<summary>Abstract</summary>"
+        f'<div class="abs faint">{marked_html(paper.abstract, spans)}</div></details></li>'
+    )
+
+
+def _head_html(paper: Paper, label: str) -> str:
+    number = f'<span class="num">{label}</span> ' if label else ""
+    facts = [f"<span>{inline_html(fact)}</span>" for fact in _facts(paper)]
+    if _WEB_ADDRESS.fullmatch(paper.url):
+        facts.append(f'<a href="{html.escape(paper.url)}">Open paper</a>')
+    if paper.retracted:
+        facts.insert(0, '<strong class="retracted">Retracted</strong>')
+    return (
+        f'<h3>{number}<span class="title">{inline_html(paper.name)}</span></h3>'
+        f'<div class="meta">{"&nbsp;· ".join(facts)}</div>'
+    )
+
+
+def _facts(paper: Paper) -> list[str]:
+    """Return authors, venue and year, as far as they are known; a venue may hold the year."""
+    facts = [authors_text(paper.authors), paper.venue]
+    if paper.year is not None and str(paper.year) not in paper.venue:
+        facts.append(str(paper.year))
+    return [fact for fact in facts if fact]
+
+
+def authors_text(authors: Sequence[str]) -> str:
+    """Name the authors, the first few of them if there are many."""
+    if len(authors) <= _MAX_AUTHORS:
+        return ", ".join(authors)
+    return f"{', '.join(authors[: _MAX_AUTHORS - 1])} and {len(authors) - _MAX_AUTHORS + 1} more"
+
+
+def marked_html(text: str, spans: Sequence[Span]) -> str:
+    """Return ``text`` as HTML with the spans marked; a formula is marked whole or not at all."""
+    pieces = split_math(text)
+    parts: list[str] = []
+    position = 0
+    for span in _merged(_widened(span, pieces, len(text)) for span in spans):
+        parts.append(_slice_html(pieces, position, span.start))
+        parts.append(f"<mark>{_slice_html(pieces, span.start, span.end)}</mark>")
+        position = span.end
+    return "".join([*parts, _slice_html(pieces, position, len(text))])
+
+
+def _widened(span: Span, pieces: Sequence[Piece], length: int) -> Span:
+    """Move a border that falls inside a formula out to the formula's own border."""
+    start, end = max(span.start, 0), min(span.end, length)
+    for piece in pieces:
+        if piece.end - piece.start == len(piece.text):  # plain text can be cut anywhere
+            continue
+        if piece.start < start < piece.end:
+            start = piece.start
+        if piece.start < end < piece.end:
+            end = piece.end
+    return Span(start, end)
+
+
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    """Return the spans in order, those that overlap or touch as one."""
+    merged: list[Span] = []
+    for span in sorted(spans, key=lambda item: (item.start, item.end)):
+        if span.start >= span.end:
+            continue
+        if merged and span.start <= merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return merged
+
+
+def _slice_html(pieces: Sequence[Piece], start: int, end: int) -> str:
+    return "".join(
+        piece_html(_clipped(piece, start, end))
+        for piece in pieces
+        if piece.start < end and piece.end > start
+    )
+
+
+def _clipped(piece: Piece, start: int, end: int) -> Piece:
+    first, last = max(start, piece.start), min(end, piece.end)
+    if (first, last) == (piece.start, piece.end):
+        return piece
+    return Piece(first, last, piece.text[first - piece.start : last - piece.start], piece.kind)

@@ -1,0 +1,311 @@
+// The page's own script: citations become links to the cards of the sources panel.
+// Messages arrive as plain text with [1] in it; everything here only decorates what is shown, so
+// that copies, and the page without this script, stay plain text.
+"use strict";
+
+const MARKER = /\[(?:\d{1,3}|[A-Z])\]|\u00a0?\u2060([✗◐])\u2060/g;
+const BADGES = {
+  "✗": ["contradicted", "The abstract says otherwise"],
+  "◐": ["unmentioned", "The abstracts do not mention this"],
+};
+const CALM = matchMedia("(prefers-reduced-motion: reduce)");
+
+const byId = (id) => document.getElementById(id);
+const setAttribute = (element, name, value) => {
+  // Setting what is already set would wake the observer again, for ever.
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+};
+const setClass = (element, name, isOn) => {
+  if (element.classList.contains(name) !== isOn) element.classList.toggle(name, isOn);
+};
+
+// ---- citations -----------------------------------------------------------------------------
+
+function turnOf(element) {
+  const row = element.closest(".bot-row");
+  let turn = -1;
+  for (const other of byId("chat").querySelectorAll(".user-row, .bot-row")) {
+    if (other.classList.contains("user-row")) turn += 1;
+    if (other === row) return turn;
+  }
+  return turn;
+}
+
+const cardOf = (link) => byId(link.getAttribute("href").slice(1));
+
+function markerLink(label, turn, known) {
+  const link = document.createElement("a");
+  link.className = "cite";
+  link.href = `#src-${turn}-${label}`;
+  link.dataset.label = label;
+  link.append(bracket("["), label, bracket("]"));
+  // The first marker of each source is where "Back to the answer" leads to.
+  const id = `cite-${turn}-${label}`;
+  if (!known.has(id)) link.id = id;
+  known.add(id);
+  return link;
+}
+
+function badge(sign) {
+  const [kind, words] = BADGES[sign];
+  const span = document.createElement("span");
+  span.className = `badge ${kind}`;
+  span.textContent = `${sign} ${words}`;
+  return span;
+}
+
+function decorated(text, turn, known) {
+  const fragment = document.createDocumentFragment();
+  let done = 0;
+  for (const match of text.matchAll(MARKER)) {
+    const label = match[0].slice(1, -1);
+    if (!match[1] && !byId(`src-${turn}-${label}`)) continue; // the card may still come
+    fragment.append(text.slice(done, match.index));
+    if (match[1]) fragment.append("\u00a0", badge(match[1]));
+    else fragment.append(markerLink(label, turn, known));
+    done = match.index + match[0].length;
+  }
+  fragment.append(text.slice(done));
+  return fragment;
+}
+
+function bracket(sign) {
+  // Not seen, but part of what is selected and copied.
+  const span = document.createElement("span");
+  span.className = "bracket";
+  span.textContent = sign;
+  return span;
+}
+
+function decorateMessage(markdown) {
+  const walker = document.createTreeWalker(markdown, NodeFilter.SHOW_TEXT, {
+    acceptNode(node) {
+      if (node.parentElement.closest("a, code, pre, .katex, .badge, .bracket, button"))
+        return NodeFilter.FILTER_REJECT;
+      MARKER.lastIndex = 0;
+      return MARKER.test(node.data) ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP;
+    },
+  });
+  const nodes = [];
+  while (walker.nextNode()) nodes.push(walker.currentNode);
+  if (nodes.length) {
+    const turn = turnOf(markdown);
+    const known = new Set([...markdown.querySelectorAll("a.cite[id]")].map((link) => link.id));
+    for (const node of nodes) node.replaceWith(decorated(node.data, turn, known));
+  }
+  for (const quote of markdown.querySelectorAll("blockquote")) {
+    setClass(quote, "trouble", quote.textContent.trimStart().startsWith("⚠"));
+    if (/^\s*\d+ sentences? withheld/.test(quote.textContent)) foldWithheld(quote);
+  }
+}
+
+function foldWithheld(quote) {
+  if (quote.querySelector("details")) return;
+  quote.className = "withheld";
+  const fold = document.createElement("details");
+  const summary = document.createElement("summary");
+  summary.textContent = quote.firstElementChild.textContent;
+  quote.firstElementChild.remove();
+  fold.append(summary, ...quote.childNodes);
+  quote.append(fold);
+}
+
+function titleOf(card) {
+  const heading = card.querySelector(".title").cloneNode(true);
+  heading.querySelectorAll(".katex-mathml").forEach((node) => node.remove());
+  return heading.textContent.trim();
+}
+
+function nameLinks() {
+  for (const link of byId("chat").querySelectorAll("a.cite")) {
+    const card = cardOf(link);
+    if (card) setAttribute(link, "aria-label", `Source ${link.dataset.label}: ${titleOf(card)}`);
+  }
+}
+
+// ---- jumping to a card and back ----------------------------------------------------------------
+
+function reveal(element, block) {
+  for (let fold = element.closest("details"); fold; fold = fold.parentElement.closest("details"))
+    fold.open = true;
+  element.scrollIntoView({ behavior: CALM.matches ? "auto" : "smooth", block });
+}
+
+function flash(element) {
+  document.querySelectorAll(".flash").forEach((other) => other.classList.remove("flash"));
+  void element.offsetWidth; // starts the animation again
+  element.classList.add("flash");
+}
+
+function jump(link) {
+  const card = cardOf(link);
+  if (!card) return;
+  hidePreview();
+  const mark = card.querySelector("mark");
+  const fits = card.offsetHeight < innerHeight * 0.6;
+  reveal(fits || !mark ? card : mark, "center");
+  card.focus({ preventScroll: true });
+  flash(card);
+}
+
+function goBack(link) {
+  const marker = cardOf(link);
+  if (!marker) return;
+  reveal(marker, "center");
+  marker.focus({ preventScroll: true });
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a.cite, a.backlink");
+  if (!link) return;
+  event.preventDefault();
+  (link.classList.contains("cite") ? jump : goBack)(link);
+});
+
+// ---- preview of a source ------------------------------------------------------------------------
+
+const preview = document.createElement("div");
+preview.id = "preview";
+preview.setAttribute("role", "tooltip");
+preview.hidden = true;
+let hideTimer = 0;
+let previewed = null;
+
+function showPreview(link) {
+  const card = cardOf(link);
+  if (!card) return;
+  previewed = link;
+  clearTimeout(hideTimer);
+  const parts = [card.querySelector("h3"), card.querySelector(".meta")];
+  // Nodes are cloned, never written as HTML: what was made safe stays safe.
+  preview.replaceChildren(...parts.map((node) => node.cloneNode(true)));
+  for (const mark of card.querySelectorAll("mark")) preview.append(mark.cloneNode(true));
+  // The styles of formulas hold inside Gradio's container only.
+  document.querySelector(".gradio-container").append(preview);
+  preview.hidden = false;
+  placePreview();
+}
+
+function placePreview() {
+  if (preview.hidden) return;
+  if (!previewed.isConnected) return hidePreview();
+  const at = previewed.getBoundingClientRect();
+  const width = preview.offsetWidth;
+  const left = Math.min(Math.max(8, at.left - 24), innerWidth - width - 8);
+  const isAbove = at.top > preview.offsetHeight + 16;
+  preview.style.left = `${left}px`;
+  preview.style.top = `${isAbove ? at.top - preview.offsetHeight - 8 : at.bottom + 8}px`;
+}
+
+function hidePreview() {
+  clearTimeout(hideTimer);
+  preview.hidden = true;
+}
+
+document.addEventListener("mouseover", (event) => {
+  if (!event.target.closest) return;
+  const link = event.target.closest("a.cite");
+  if (link) showPreview(link);
+  else if (event.target.closest("#preview")) clearTimeout(hideTimer);
+  else if (!preview.hidden) {
+    clearTimeout(hideTimer);
+    hideTimer = setTimeout(hidePreview, 150);
+  }
+});
+document.addEventListener("focusin", (event) => {
+  if (event.target.matches("a.cite:focus-visible")) showPreview(event.target);
+  else hidePreview();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") hidePreview();
+});
+document.addEventListener("scroll", placePreview, { capture: true, passive: true });
+
+// ---- copies are plain text ------------------------------------------------------------------------
+
+const plain = (text) =>
+  text
+    .replace(/\\\[([\s\S]+?)\\\]/g, (_, tex) => `$$${tex}$$`)
+    .replace(/\\\(([\s\S]+?)\\\)/g, (_, tex) => `$${tex}$`)
+    .replace(/\\([*_~`])/g, "$1")
+    .replace(/[\u200b\u2060]/g, "");
+
+if (navigator.clipboard) {
+  const write = navigator.clipboard.writeText.bind(navigator.clipboard);
+  navigator.clipboard.writeText = (text) => write(plain(text));
+}
+
+document.addEventListener("copy", (event) => {
+  const selection = getSelection();
+  if (selection.isCollapsed || event.target.closest?.("input, textarea")) return;
+  const box = document.createElement("div");
+  for (let i = 0; i < selection.rangeCount; i += 1)
+    box.append(selection.getRangeAt(i).cloneContents());
+  // A formula would be copied twice, once as shown and once for screen readers.
+  for (const formula of box.querySelectorAll(".katex")) {
+    const source = formula.querySelector("annotation");
+    if (source) formula.replaceWith(`$${source.textContent}$`);
+  }
+  if (!box.querySelector(".cite") && !/[\u200b\u2060$]/.test(box.textContent)) return;
+  // As a node of the page, so that innerText keeps the line breaks.
+  box.style.cssText = "position:fixed;left:-9999px";
+  document.body.append(box);
+  event.clipboardData.setData("text/plain", box.innerText.replace(/[\u200b\u2060]/g, ""));
+  box.remove();
+  event.preventDefault();
+});
+
+// ---- what Gradio leaves unsaid ----------------------------------------------------------------------
+
+const opened = new Map(); // folds of the panel that the reader opened or closed, by place
+
+const foldKey = (fold) => {
+  const turn = fold.closest("details.turn");
+  return `${turn.id}/${[...turn.querySelectorAll("details")].indexOf(fold)}`;
+};
+
+document.addEventListener("click", (event) => {
+  const fold = event.target.closest("#sources summary")?.parentElement;
+  if (fold) setTimeout(() => opened.set(foldKey(fold), fold.open));
+});
+
+function keepFolds() {
+  // The panel is drawn anew while an answer is written; what the reader opened stays open.
+  for (const fold of document.querySelectorAll("#sources details")) {
+    const isOpen = opened.get(foldKey(fold));
+    if (isOpen !== undefined && fold.open !== isOpen) fold.open = isOpen;
+  }
+}
+
+function nameControls() {
+  const isBusy = Boolean(byId("state-text")?.textContent.trimEnd().endsWith("…"));
+  const log = byId("chat").querySelector("[role=log]");
+  // Else a screen reader would read every piece of a growing answer; the status line speaks instead.
+  if (log) setAttribute(log, "aria-busy", String(isBusy));
+  const send = document.querySelector("#box .submit-button");
+  if (send) setAttribute(send, "aria-label", "Send question");
+  const examples = byId("chat").querySelector(".examples");
+  if (examples) setAttribute(examples, "role", "group");
+}
+
+function refresh() {
+  if (!byId("chat")) return;
+  byId("chat").querySelectorAll(".bot-row .md, .bot-row .prose").forEach(decorateMessage);
+  nameLinks();
+  keepFolds();
+  nameControls();
+}
+
+let isQueued = false;
+new MutationObserver(() => {
+  if (isQueued) return;
+  isQueued = true;
+  requestAnimationFrame(() => {
+    isQueued = false;
+    refresh();
+  });
+}).observe(document.documentElement, {
+  childList: true,
+  subtree: true,
+  characterData: true,
+});

@@ -1,0 +1,112 @@
+"""One question of a conversation and what is known of its answer so far."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from paper_qa.domain import (
+    Answer,
+    Citation,
+    Claim,
+    Event,
+    Evidence,
+    Paper,
+    Sources,
+    Span,
+    Stage,
+    Turn,
+    Withheld,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """A question with everything of its answer that has arrived.
+
+    ``stage`` says what is going on and is empty once the turn is over, one way or another.
+    ``earlier_text`` stands in for an answer that was given before the server was restarted.
+    """
+
+    question: str
+    model: str = "extractive"
+    stage: str = ""
+    progress: float | None = None
+    papers: tuple[Paper, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+    answer: Answer | None = None
+    error: str = ""
+    can_retry: bool = True
+    stopped: bool = False
+    earlier_text: str = ""
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The citations of all claims, in the order of the text."""
+        return tuple(citation for claim in self.claims for citation in claim.citations)
+
+    def paper(self, paper_id: str) -> Paper | None:
+        """Return the paper if it was among the sources."""
+        return next((paper for paper in self.papers if paper.id == paper_id), None)
+
+
+def advance(turn: TurnView, event: Event) -> TurnView:
+    """Return ``turn`` with what ``event`` brings."""
+    match event:
+        case Stage():
+            return replace(turn, stage=event.text, progress=None)
+        case Sources():
+            papers = tuple(hit.paper for hit in event.papers)
+            return replace(turn, papers=papers, evidence=event.evidence)
+        case Claim():
+            return replace(turn, claims=(*turn.claims, event))
+        case Withheld():
+            return replace(turn, withheld=(*turn.withheld, event))
+        case Answer():
+            return _finished(turn, event)
+
+
+def _finished(turn: TurnView, answer: Answer) -> TurnView:
+    known = {paper.id for paper in turn.papers}
+    more = tuple(hit.paper for hit in answer.retrieved if hit.paper.id not in known)
+    return replace(
+        turn,
+        stage="",
+        model=answer.model,
+        papers=turn.papers + more,
+        claims=answer.claims,
+        withheld=answer.withheld,
+        answer=answer,
+    )
+
+
+def missing_papers(turn: TurnView) -> list[str]:
+    """Return the ids of papers that the answer names but that were not among the sources."""
+    if turn.answer is None:
+        return []
+    named = (*turn.answer.references, *turn.answer.see)
+    return [item.paper_id for item in named if turn.paper(item.paper_id) is None]
+
+
+def cited_spans(turn: TurnView, paper_id: str) -> list[Span]:
+    """Return the spans of a paper that the claims cite."""
+    return [Span(c.start, c.end) for c in turn.citations if c.paper_id == paper_id]
+
+
+def evidence_spans(turn: TurnView, paper_id: str) -> list[Span]:
+    """Return the spans of a paper that were read for the answer, the strongest first."""
+    found = sorted(
+        (item for item in turn.evidence if item.paper_id == paper_id), key=lambda item: -item.score
+    )
+    return [Span(item.start, item.end) for item in found]
+
+
+def history_of(turns: Sequence[TurnView]) -> list[Turn]:
+    """Return what was said so far, as the question answerer takes it; failed turns said nothing."""
+    messages: list[Turn] = []
+    for turn in turns:
+        said = turn.answer.text if turn.answer else turn.earlier_text
+        said = said or " ".join(claim.text for claim in turn.claims)
+        if said:
+            messages += [Turn("user", turn.question), Turn("assistant", said)]
+    return messages

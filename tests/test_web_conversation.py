@@ -1,0 +1,173 @@
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from paper_qa.domain import Turn
+from paper_qa.errors import LibraryError, ModelConnectionError, PaperQAError
+from paper_qa.web.conversation import run_turn
+from paper_qa.web.examples import NUM_EXAMPLES, example_questions
+from paper_qa.web.preparation import Preparation, Progress
+from paper_qa.web.turn import TurnView
+from scripted_qa import ScriptedQA, play, scripted_answer
+from web_papers import BARE, GRAPHS, PAPERS, VIDEO, claims
+
+
+def collect(qa: ScriptedQA, history: tuple[Turn, ...] = ()) -> list[TurnView]:
+    async def run() -> list[TurnView]:
+        states = run_turn(qa, Preparation(qa.prepare), "How?", history)
+        return [state async for state in states]
+
+    return asyncio.run(run())
+
+
+def test_a_turn_grows_from_searching_to_its_answer() -> None:
+    qa = ScriptedQA(PAPERS, play("How?", PAPERS, claims()), pause_s=0.07)
+
+    states = collect(qa)
+
+    assert [state.stage for state in states[:2]] == ["Searching", "Searching"]
+    assert [len(state.papers) for state in states] == [0, 0, 3, 3, 3, 3, 3]
+    assert [len(state.claims) for state in states] == [0, 0, 0, 0, 1, 2, 2]
+    assert states[-1].stage == ""
+    assert states[-1].answer
+
+
+def test_steps_too_quick_to_see_are_left_out_but_never_the_answer() -> None:
+    states = collect(ScriptedQA(PAPERS, play("How?", PAPERS, claims())))
+
+    assert len(states) < 6
+    assert states[-1].answer
+
+
+def test_history_is_handed_on() -> None:
+    qa = ScriptedQA(PAPERS, play("How?", PAPERS, claims()))
+    history = (Turn("user", "a"), Turn("assistant", "b"))
+
+    collect(qa, history)
+
+    assert qa.asked == [("How?", history)]
+
+
+def test_an_error_ends_the_turn_and_keeps_what_had_come() -> None:
+    events = play("How?", PAPERS, claims())[:-1]
+    qa = ScriptedQA(PAPERS, events, error=ModelConnectionError("the endpoint broke off"))
+
+    last = collect(qa)[-1]
+
+    assert last.error == "the endpoint broke off"
+    assert last.stage == ""
+    assert len(last.claims) == 2
+
+
+def test_papers_that_only_the_answer_names_are_looked_up_and_removed_ones_left_out() -> None:
+    answer = replace(scripted_answer("How?", PAPERS, claims()), retrieved=())
+
+    last = collect(ScriptedQA([VIDEO], [answer]))[-1]
+
+    assert last.papers == (VIDEO,)
+
+
+def test_a_turn_waits_for_the_library_and_says_so() -> None:
+    qa = ScriptedQA(PAPERS, play("How?", PAPERS, claims()), prepare_steps=3, prepare_step_s=0.25)
+
+    states = collect(qa)
+
+    assert "Indexing the papers" in [state.stage for state in states]
+    assert any(state.progress for state in states)
+    assert states[-1].progress is None
+    assert states[-1].answer
+
+
+def test_closing_a_turn_closes_the_answer_below_it() -> None:
+    qa = ScriptedQA(PAPERS, play("How?", PAPERS, claims()), pause_s=5.0)
+
+    async def run() -> float:
+        states = run_turn(qa, Preparation(qa.prepare), "How?", ())
+        await anext(states)
+        waiting = asyncio.ensure_future(anext(states))
+        await asyncio.sleep(0.3)
+        stopped_at = time.monotonic()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        return stopped_at
+
+    stopped_at = asyncio.run(run())
+
+    assert qa.cancelled_at is not None
+    assert qa.cancelled_at - stopped_at < 0.2
+
+
+async def drain(steps: AsyncIterator[Progress]) -> list[Progress]:
+    return [step async for step in steps]
+
+
+def test_the_library_is_prepared_once_however_many_wait() -> None:
+    runs = []
+
+    def prepare(report) -> None:
+        runs.append(1)
+        report("Indexing", 1, 2)
+        time.sleep(0.25)
+
+    preparation = Preparation(prepare)
+
+    async def both() -> list[list[Progress]]:
+        return await asyncio.gather(drain(preparation.wait()), drain(preparation.wait()))
+
+    first, second = asyncio.run(both())
+    later = asyncio.run(drain(preparation.wait()))
+
+    assert runs == [1]
+    assert first[-1] == second[-1] == Progress("Indexing", 1, 2)
+    assert later == []
+
+
+def test_a_failed_preparation_is_told_and_tried_again_by_the_next_who_asks() -> None:
+    qa = ScriptedQA(PAPERS, prepare_errors=[LibraryError("the disk is full")])
+    preparation = Preparation(qa.prepare)
+
+    with pytest.raises(LibraryError, match="disk is full"):
+        asyncio.run(drain(preparation.wait()))
+
+    asyncio.run(drain(preparation.wait()))  # does not raise again
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_preparation_that_breaks_does_not_leave_anyone_waiting() -> None:
+    def broken(_) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(PaperQAError, match="the terminal says why"):
+        asyncio.run(drain(Preparation(broken).wait()))
+
+
+def test_the_seeds_have_their_own_example_questions() -> None:
+    papers = [replace(VIDEO, id=name) for name in ("qian24a", "jelassi24a", "zhao24r", "liu24bu")]
+
+    questions = example_questions([*papers, replace(VIDEO, id="cresswell24a")])
+
+    assert len(questions) == NUM_EXAMPLES
+    assert questions[0] == "How does Momentor get its training data?"
+
+
+def test_another_library_gets_questions_from_its_titles() -> None:
+    titles = ["BERT: Deep Language Models", "Large Language Models Lie", "Momentor: Fine Video"]
+    papers = [replace(GRAPHS, id=f"p{n}", title=title) for n, title in enumerate(titles)]
+
+    questions = example_questions(papers)
+
+    assert questions == [
+        "Which papers are about language models?",
+        "What is BERT, and what is it good for?",
+        "What is Momentor, and what is it good for?",
+        "What is shown in “BERT: Deep Language Models”?",
+    ]
+
+
+def test_a_library_without_titles_has_no_examples() -> None:
+    assert example_questions([]) == []
+    assert example_questions([BARE]) == []
