@@ -9,8 +9,7 @@ PIP := -m pip --disable-pip-version-check
 CODE := app.py src tests tools benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check format lint types layers docs test-openai2 test-wheel browser \
-        lock clean
+.PHONY: help install run test check format docs test-openai2 test-wheel lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -42,9 +41,6 @@ test-openai2: $(VENV)/openai2 ## Run the tests of the LLMs with openai 2; the lo
 
 test-wheel: install ## Build the wheel, install it alone, and ask it a question
 	sh tools/test_wheel.sh
-
-browser: install ## Fetch the browser that the tests of the chat drive
-	$(BIN)/python -m playwright install chromium
 
 lock: install ## Resolve every dependency afresh and write constraints.txt
 	$(BIN)/python tools/lock.py

@@ -5,10 +5,34 @@ from random import Random
 from paper_qa.domain import Paper, Place
 
 TOPICS = ("retrieval", "translation", "parsing", "segmentation", "planning", "forecasting")
-WORDS = (
-    "model data method training graph kernel sample policy reward image speech language token "
-    "layer gradient noise bound proof theorem search memory agent robot protein climate market"
-).split()
+WORDS = [
+    "model",
+    "data",
+    "method",
+    "training",
+    "graph",
+    "kernel",
+    "sample",
+    "policy",
+    "reward",
+    "image",
+    "speech",
+    "language",
+    "token",
+    "layer",
+    "gradient",
+    "noise",
+    "bound",
+    "proof",
+    "theorem",
+    "search",
+    "memory",
+    "agent",
+    "robot",
+    "protein",
+    "climate",
+    "market",
+]
 
 
 def make_paper(number: int, *, file: str = "made.txt") -> Paper:

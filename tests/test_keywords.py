@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from papers import make_papers
 
 from paper_qa.domain import Paper
 from paper_qa.keywords import MAX_WORDS
 from paper_qa.library import Library
+from papers import make_papers
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from papers import make_paper, make_papers
 
 from paper_qa.domain import Paper, Place, Span
 from paper_qa.errors import LibraryError, UnknownPaperError
 from paper_qa.library import AddReport, Library, SentenceVectors
+from papers import make_paper, make_papers
 
 
 @pytest.fixture
@@ -389,7 +389,7 @@ def test_many_threads_may_use_one_library(library):
                 library.add(make_papers(10, start=100 * number + 10 * step))
                 library.keyword_search("retrieval model", 5)
                 library.papers([f"m{100 * number}"])
-        except BaseException as error:
+        except LibraryError as error:
             errors.append(error)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paper_qa.domain import Paper, Span
+from paper_qa.domain import Paper
 from paper_qa.web.panel import EMPTY, authors_text, card_html, marked_html, panel_html
-from paper_qa.web.turn import TurnView, advance
+from paper_qa.web.turn import Mark, TurnView, advance
 from scripted_qa import play, reference_to, scripted_answer
 from web_papers import ALIGN, BARE, ENGINE, GRAPHS, HOSTILE, PAPERS, STRONG, VIDEO, claims
 
@@ -46,7 +46,7 @@ def turn_after(question: str, num_events: int | None = None, **fields: object) -
 
 
 def marks(html: str) -> list[str]:
-    return re.findall(r"<mark>(.*?)</mark>", html)
+    return re.findall(r"<mark[^>]*>(.*?)</mark>", html)
 
 
 def test_without_questions_the_panel_says_what_it_is_for() -> None:
@@ -56,29 +56,43 @@ def test_without_questions_the_panel_says_what_it_is_for() -> None:
 def test_a_span_is_marked_at_its_exact_words() -> None:
     start = VIDEO.abstract.index(ENGINE)
 
-    html = marked_html(VIDEO.abstract, [Span(start, start + len(ENGINE))])
+    html = marked_html(VIDEO.abstract, [Mark(start, start + len(ENGINE))])
 
     assert marks(html) == [ENGINE]
     assert html.replace("<mark>", "").replace("</mark>", "") == VIDEO.abstract
 
 
-def test_spans_that_overlap_or_touch_are_marked_as_one() -> None:
-    html = marked_html("abcdefghij", [Span(4, 6), Span(1, 3), Span(2, 4), Span(8, 9)])
+def test_words_that_several_markers_cite_carry_all_of_them() -> None:
+    html = marked_html("abcdefghij", [Mark(4, 6, 1), Mark(1, 3, 0), Mark(2, 5, 2), Mark(8, 9)])
 
-    assert html == "a<mark>bcdef</mark>gh<mark>i</mark>j"
+    assert html == (
+        'a<mark class="c0">b</mark><mark class="c0 c2">c</mark><mark class="c2">d</mark>'
+        '<mark class="c1 c2">e</mark><mark class="c1">f</mark>gh<mark>i</mark>j'
+    )
+
+
+def test_the_same_words_cited_twice_by_one_marker_are_marked_once() -> None:
+    assert marked_html("abc", [Mark(1, 2, 0), Mark(1, 2, 0)]) == 'a<mark class="c0">b</mark>c'
+
+
+def test_marks_know_which_marker_of_the_message_cites_them() -> None:
+    html = panel_html([turn_after("q")])  # the written sentence is shown before the quoted one
+
+    assert f'<mark class="c1">{ENGINE}</mark>' in html
+    assert f'<mark class="c0">{STRONG}</mark>' in html
 
 
 def test_a_border_inside_a_formula_moves_to_the_border_of_the_formula() -> None:
     text = r"Take $\mathcal{O}(\sqrt{T})$ now and \$5 later"
     inside = text.index("sqrt")
 
-    assert marks(marked_html(text, [Span(inside, len(text))]))[0].startswith(r"\(\mathcal{O}")
-    assert marks(marked_html(text, [Span(0, inside)])) == [r"Take \(\mathcal{O}(\sqrt{T})\)"]
-    assert marks(marked_html(text, [Span(inside, inside + 2)])) == [r"\(\mathcal{O}(\sqrt{T})\)"]
+    assert marks(marked_html(text, [Mark(inside, len(text))]))[0].startswith(r"\(\mathcal{O}")
+    assert marks(marked_html(text, [Mark(0, inside)])) == [r"Take \(\mathcal{O}(\sqrt{T})\)"]
+    assert marks(marked_html(text, [Mark(inside, inside + 2)])) == [r"\(\mathcal{O}(\sqrt{T})\)"]
 
 
 def test_impossible_spans_mark_nothing() -> None:
-    assert marked_html("abc", [Span(2, 2), Span(3, 9), Span(2, 1)]) == "abc"
+    assert marked_html("abc", [Mark(2, 2), Mark(3, 9), Mark(2, 1)]) == "abc"
 
 
 @given(
@@ -86,7 +100,7 @@ def test_impossible_spans_mark_nothing() -> None:
     st.lists(st.tuples(st.integers(-2, 42), st.integers(-2, 42)), max_size=4),
 )
 def test_marks_nest_nothing_and_lose_nothing(text: str, borders: list[tuple[int, int]]) -> None:
-    spans = [Span(*sorted(pair)) for pair in borders]
+    spans = [Mark(*sorted(pair), 0) for pair in borders]
 
     html = marked_html(text, spans)
 
@@ -101,7 +115,7 @@ def test_marks_nest_nothing_and_lose_nothing(text: str, borders: list[tuple[int,
 def test_a_card_shows_the_paper_and_where_the_words_are() -> None:
     start = GRAPHS.abstract.index(STRONG)
 
-    page = Page(html := card_html(3, "1", GRAPHS, [Span(start, start + len(STRONG))]))
+    page = Page(html := card_html(3, "1", GRAPHS, [Mark(start, start + len(STRONG))]))
 
     assert ("id", "src-3-1") in page.attributes
     assert ("href", "#cite-3-1") in page.attributes
@@ -246,7 +260,7 @@ def test_hostile_papers_are_only_text() -> None:
 def test_no_paper_can_break_out_of_its_card(title: str, abstract: str, rest: str) -> None:
     paper = Paper("x", title, abstract, (rest,), None, rest, rest)
 
-    page = Page(html := card_html(0, "1", paper, [Span(1, 5)]))
+    page = Page(html := card_html(0, "1", paper, [Mark(1, 5)]))
 
     assert page.open == []
     assert set(page.tags) <= {"div", "li", "h3", "span", "a", "em", "mark"}
@@ -256,4 +270,4 @@ def test_no_paper_can_break_out_of_its_card(title: str, abstract: str, rest: str
 def test_alignment_is_marked_in_both_places_when_cited_twice() -> None:
     start, end = GRAPHS.abstract.index(ALIGN), GRAPHS.abstract.index(STRONG) + len(STRONG)
 
-    assert len(marks(marked_html(GRAPHS.abstract, [Span(start, end)]))) == 1
+    assert len(marks(marked_html(GRAPHS.abstract, [Mark(start, end)]))) == 1

@@ -116,7 +116,7 @@ def test_notes_and_withheld_sentences_stand_under_the_answer() -> None:
 
     assert "> **2 sentences withheld**" in lines
     assert f"> - It won a <{INERT}b>prize<{INERT}/b> [{INERT}1]." in lines
-    assert lines[-1] == "*the model was slow*"
+    assert lines[-1] == "*The model was slow*"
 
 
 def test_one_withheld_sentence_is_singular() -> None:

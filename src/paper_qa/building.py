@@ -11,6 +11,7 @@ from paper_qa.domain import Passage
 from paper_qa.filling import Progress, batched, texts_of
 from paper_qa.index_files import (
     FOLDER,
+    check_directory,
     copy_directory,
     disk_error,
     flush_directory,
@@ -64,6 +65,7 @@ class IndexBuilder:
                 VectorIndex.create(directory).close()
             else:
                 copy_directory(home / FOLDER / state.name, directory)
+                check_directory(directory, state.files)
             num_deleted, held, dim = self._change(directory, progress)
             files = flush_directory(directory)
         except OSError as error:

@@ -1,7 +1,7 @@
 """A language model's answer, sentence by sentence as it comes in."""
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -12,7 +12,7 @@ from paper_qa.domain import Usage
 from paper_qa.llm.reply import usage_of
 from paper_qa.sentences import split_sentences
 
-_MARKER = re.compile(r"\s*\[\s*\d{1,2}(?:\s*[,;–-]\s*\d{1,2})*\s*\](?!\()")  # noqa: RUF001
+_MARKER = re.compile(r"\s*\[\s*\d{1,2}(?:\s*[,;–-]\s*\d{1,2})*\s*\](?!\()")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _WRAPPING = re.compile(r"^(?:\*\*|__)(.*?)(?:\*\*|__)$", re.DOTALL)
 
@@ -23,7 +23,7 @@ class Draft:
 
     usage: Usage = field(default_factory=Usage)
 
-    async def sentences(self, llm: LLM, messages: Sequence[tuple[str, str]]) -> AsyncIterator[str]:
+    async def sentences(self, llm: LLM, messages: Sequence[tuple[str, str]]) -> AsyncGenerator[str]:
         """Yield the sentences of the model's answer, without markers and bullets."""
         chat = [ChatMessage(role=role, content=content) for role, content in messages]
         self.usage = Usage(llm_calls=1)

@@ -6,6 +6,7 @@ identity that a library keeps: vectors of one name can be compared, those of two
 
 import asyncio
 import functools
+import json
 import os
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Sequence
@@ -143,32 +144,32 @@ class EndpointEmbedding(ArrayEmbedding):
         return self._joined([batch async for batch in self._batches(texts)])
 
     async def _batches(self, texts: Sequence[str]) -> AsyncGenerator[Vectors]:
-        from paper_qa.llm.errors import VENDOR_ERRORS  # noqa: PLC0415 - see above
+        from paper_qa.llm.errors import VENDOR_ERRORS, httpx  # noqa: PLC0415 - see above
 
         async with self._endpoint.connect() as client:
-            embeddings = client.with_options(max_retries=self.max_retries).embeddings
+            patient = client.with_options(max_retries=self.max_retries)
             for start in range(0, len(texts), self.embed_batch_size):
                 batch = texts[start : start + self.embed_batch_size]
                 # An empty text would be refused, and the whole batch with it.
                 inputs = [_encodable(text) if text.strip() else "." for text in batch]
+                request = {"model": self.model, "input": inputs, "encoding_format": "float"}
                 try:
-                    response = await embeddings.create(
-                        model=self.model, input=inputs, encoding_format="float"
-                    )
+                    # Not embeddings.create(), which takes long to read vectors, and trusts them.
+                    reply = await patient.post("/embeddings", cast_to=httpx.Response, body=request)
+                    body = json.loads(reply.content)
                 except VENDOR_ERRORS as error:
                     raise self._endpoint.error(error, self.model) from self._endpoint.cause(error)
-                yield self._read(getattr(response, "data", None), len(batch))
+                yield self._read(body, len(batch))
 
-    def _read(self, items: Any, count: int) -> Vectors:
+    def _read(self, body: Any, count: int) -> Vectors:
         """Check what came, as it may be anything."""
-        if not isinstance(items, list):
-            raise self._failure("sent no vectors")
-        if len(items := cast("list[Any]", items)) != count:
-            raise self._failure(f"sent {len(items)} vectors for {count} texts")
         try:
-            vectors = _unit_rows([item.embedding for item in _in_order(items)])
-        except (AttributeError, TypeError) as error:
-            raise self._failure("sent what is no vector") from error
+            items = list(body["data"])
+            if len(items) != count:
+                raise self._failure(f"sent {len(items)} vectors for {count} texts")
+            vectors = _unit_rows([item["embedding"] for item in _in_order(items)])
+        except (AttributeError, KeyError, TypeError) as error:
+            raise self._failure("sent no vectors") from error
         except ValueError as error:
             raise self._failure(str(error)) from error
         if self._dim not in {None, vectors.shape[1]}:
@@ -212,13 +213,14 @@ def embed_query(model: BaseEmbedding, query: str) -> Vectors:
     """Embed a question; some models read it in another way than the texts it is asked of."""
     if isinstance(model, ArrayEmbedding):
         return model.embed([query])[0]
-    vector = model.get_query_embedding(query)
-    try:
-        return _unit_rows([vector])[0]
-    except ValueError as error:
+    vector = np.asarray(model.get_query_embedding(query), dtype=np.float32)
+    length = np.linalg.norm(vector)
+    if not np.isfinite(length):
         raise ModelError(
-            f"the embedding model {model.model_name!r} {error}: try it by itself, or use another"
-        ) from error
+            f"the embedding model {model.model_name!r} returned a vector that is not finite: "
+            "choose another model"
+        )
+    return vector / np.float32(length or 1)
 
 
 def _unit_rows(rows: Any) -> Vectors:
@@ -241,12 +243,12 @@ def _unit_rows(rows: Any) -> Vectors:
 
 def _in_order(items: list[Any]) -> list[Any]:
     """Put vectors in the order of their texts; a server that numbers none has kept it."""
-    numbers = [item.index for item in items]
+    numbers = [item.get("index") for item in items]
     if all(number is None for number in numbers):
         return items
     if set(numbers) != set(range(len(items))):
         raise ValueError("sent vectors whose numbers are not those of the texts")
-    return sorted(items, key=lambda item: item.index)
+    return sorted(items, key=lambda item: item["index"])
 
 
 def hidden_states(text: str) -> tuple[Vectors, list[tuple[int, int]]]:

@@ -1,7 +1,7 @@
 """Which sentences of the retrieved papers bear on the question."""
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,8 @@ from paper_qa.sentences import split_sentences
 from paper_qa.word_index import PaperWords, QuestionWords, WordIndex
 
 NUM_PAPERS_READ = {"answer": 3, "compare": 4}
-STATEMENT_BONUS = 0.2
-MIN_LIST_SHARE = 0.55  # of the best paper's score, for a paper to be listed
-
-_STATEMENT = re.compile(
-    r"""\b(?:we|our|(?:in\s+)?this\s+(?:paper|work|study|article))\b.*?\b(?:
-        propos|introduc|present|develop|show|prov[ei]|find|demonstrat|establish|design|stud(?:y|ied)|analy[sz]|
-        argu|deriv|achiev|outperform|obtain|reveal|observ|evaluat|identif|report|offer|generali|investigat|
-        address|describ|suggest|conclud|measur|compar|extend|us(?:e|ing)\b)""",
-    re.IGNORECASE | re.VERBOSE | re.DOTALL,
-)
+LATER_BONUS = 0.2  # of the last sentence; abstracts set the scene first, then tell what was found
+MIN_LIST_SHARE = 0.64  # of the best paper's score, for a paper to be listed
 
 
 class EvidenceSelector(BaseNodePostprocessor):
@@ -46,6 +38,8 @@ class EvidenceSelector(BaseNodePostprocessor):
         """Return the sentences of the papers worth reading, in the papers' order and theirs."""
         chosen = papers_to_read(question, hits)
         words = self._words.of([hit.paper for hit in chosen])
+        if question.kind == "summary" and len(chosen) == 1:
+            question = replace(question, query=chosen[0].paper.name)
         asked = self._words.read_question(question)
         return [
             evidence
@@ -80,15 +74,10 @@ def _sentences(hit: ScoredPaper, asked: QuestionWords, words: PaperWords) -> lis
             span.start,
             span.end,
             abstract[span.start : span.end],
-            float(score) + STATEMENT_BONUS * states_something(abstract[span.start : span.end]),
+            float(score) + LATER_BONUS * position / max(len(spans) - 1, 1),
         )
-        for span, score in zip(spans, scores, strict=True)
+        for position, (span, score) in enumerate(zip(spans, scores, strict=True))
     ]
-
-
-def states_something(sentence: str) -> bool:
-    """Tell whether the authors say here what they did or found, rather than set the scene."""
-    return bool(_STATEMENT.search(sentence))
 
 
 def relevance(

@@ -11,7 +11,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from paper_qa.chunking import MAX_TOKENS, chunk_paper, passage_text
 from paper_qa.domain import Passage
 from paper_qa.embedding import ArrayEmbedding
-from paper_qa.errors import ModelError
+from paper_qa.errors import LibraryError, ModelError
 from paper_qa.library import Library
 from paper_qa.vector_cache import Vector
 
@@ -53,12 +53,16 @@ def embed_passages(
     library: Library,
     embed_model: BaseEmbedding,
     paper_ids: Sequence[str] | None,
+    dim: int,
     progress: Progress,
 ) -> None:
     """Embed those passages that have no vector of this model yet.
 
+    Vectors are to be ``dim`` numbers long, 0 for any length.
+
     Raises:
         ModelError: the model failed; what it has embedded before is kept.
+        LibraryError: its vectors are not as long as those in the index.
     """
     model = embed_model.model_name
     total = library.passages.num_not_embedded(model, paper_ids)
@@ -68,6 +72,7 @@ def embed_passages(
         texts = list(texts_of(library, [passage for _, passage in rows]).values())
         if texts:
             vectors = embed_texts(embed_model, texts)
+            check_length(model, len(vectors[0]), dim)
             library.store_vectors(model, dict(zip(texts, vectors, strict=True)))
         done += len(rows)
         after = rows[-1][0]
@@ -96,6 +101,19 @@ def embed_texts(embed_model: BaseEmbedding, texts: Sequence[str]) -> list[Vector
         raise _unusable(embed_model, "a vector that is not finite")
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
     return list((found / np.where(lengths == 0, 1, lengths)).astype(np.float32))
+
+
+def check_length(model: str, dim: int, expected: int) -> None:
+    """Compare the length of a vector with that of those in the index, 0 if there are none.
+
+    Raises:
+        LibraryError: the model has changed under its name.
+    """
+    if expected not in (0, dim):
+        raise LibraryError(
+            f"the library was indexed with vectors of {expected} numbers, and the embedding "
+            f"model {model!r} returns {dim}: run `paper-qa index --rebuild`"
+        )
 
 
 def batched(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +90,7 @@ def _windows(paper: Paper, claim: EncodedWords, words: PaperWords) -> Iterator[_
     similarity = claim.vectors @ words.vectors.T
     starts = np.array([span.start for span in words.spans])
     sentences = split_sentences(paper.abstract)
-    pairs = [Span(a.start, b.end) for a, b in zip(sentences, sentences[1:], strict=False)]
+    pairs = [Span(first.start, second.end) for first, second in pairwise(sentences)]
     title = similarity[:, starts < 0].max(axis=1, initial=0.0)
     for span in [*sentences, *pairs]:
         inside = (starts >= span.start) & (starts < span.end)

@@ -7,12 +7,21 @@ present one stands in the library, and is looked up before every search.
 import threading
 from collections.abc import Callable, Sequence
 
+import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
 from paper_qa.building import IndexBuilder
 from paper_qa.embedding import num_tokens as count_tokens
 from paper_qa.errors import LibraryError
-from paper_qa.filling import CHUNKING, Progress, cut_passages, embed_passages, embed_texts, silent
+from paper_qa.filling import (
+    CHUNKING,
+    Progress,
+    check_length,
+    cut_passages,
+    embed_passages,
+    embed_texts,
+    silent,
+)
 from paper_qa.index_files import FOLDER, check_directory
 from paper_qa.library import Library
 from paper_qa.locks import HomeLock
@@ -78,9 +87,9 @@ class Index:
             dim = len(embed_texts(self._embed_model, ["length"])[0])
             self._library.forget_other_lengths(self._model, dim)
         else:
-            self._check_model(self._library.passages.index_state())
+            dim = self._checked_dim()
         with self._filling.held(progress) if paper_ids is None else self._filling.tried():
-            self._fill(progress, paper_ids)
+            self._fill(progress, paper_ids, dim)
         self._bring_in_line(progress, anew=rebuild)
         if rebuild:
             self._library.forget_other_models(self._model)
@@ -94,8 +103,7 @@ class Index:
         if self._num_left() in _FINISHABLE:
             with self._filling.tried() as is_ours:
                 if is_ours and self._num_left():
-                    self._check_model(self._library.passages.index_state())
-                    self._fill(progress, None)
+                    self._fill(progress, None, self._checked_dim())
                     self._bring_in_line(progress, anew=False)
         self._use(lambda _index, _num_dead: [], progress)
 
@@ -106,9 +114,9 @@ class Index:
             LibraryError: the index was made with another model, or can't be made again.
         """
         self.prepare()
+        check_length(self._model, len(vector), self._checked_dim())
         hits = self._use(lambda index, num_dead: index.search(vector, k + num_dead), silent)
-        alive = self._library.passages.passages([passage_id for passage_id, _ in hits])
-        return [hit for hit in hits if hit[0] in alive][:k]
+        return self._scored(vector, [passage_id for passage_id, _ in hits])[:k]
 
     def num_pending(self) -> int:
         """Count the papers that are not in the index, whole or in part."""
@@ -122,6 +130,19 @@ class Index:
         with self._lock:
             self._drop()
 
+    def _scored(self, vector: Vector, passage_ids: Sequence[str]) -> Hits:
+        """Return those that the library still has, with their cosines computed anew.
+
+        Chroma's last digits depend on where it keeps a vector, and ours decide between passages.
+        """
+        vectors = self._library.passages.vectors(self._model, passage_ids)
+        query = vector.astype(np.float64) / (np.linalg.norm(vector) or 1.0)
+        hits = [
+            (passage_id, round(float((query * found).sum()), 6))
+            for passage_id, found in vectors.items()
+        ]
+        return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
+
     def _num_left(self) -> int:
         """Return how many are pending, counted again only when that may have changed."""
         moment = (self._library.generation, self._library.passages.index_state())
@@ -129,9 +150,9 @@ class Index:
             self._pending = (moment, self.num_pending())
         return self._pending[1]
 
-    def _fill(self, progress: Progress, paper_ids: Sequence[str] | None) -> None:
+    def _fill(self, progress: Progress, paper_ids: Sequence[str] | None, dim: int) -> None:
         cut_passages(self._library, self._num_tokens, paper_ids, progress)
-        embed_passages(self._library, self._embed_model, paper_ids, progress)
+        embed_passages(self._library, self._embed_model, paper_ids, dim, progress)
 
     def _bring_in_line(self, progress: Progress, *, anew: bool) -> None:
         if anew or self._is_behind():
@@ -213,6 +234,12 @@ class Index:
 
     def _is_elsewhere(self, state: IndexState | None) -> bool:
         return state is None or state.location != self._url or state.model != self._model
+
+    def _checked_dim(self) -> int:
+        """Return how long the vectors of the index are, 0 if there is none."""
+        state = self._library.passages.index_state()
+        self._check_model(state)
+        return state.dim if state else 0
 
     def _check_model(self, state: IndexState | None) -> None:
         if state is not None and state.model != self._model:

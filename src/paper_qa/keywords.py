@@ -8,7 +8,7 @@ import sqlite3
 import unicodedata
 from collections.abc import Sequence
 
-from paper_qa.database import Database, read_meta
+from paper_qa.database import Database, listed, read_meta
 from paper_qa.schema import TOKENIZER
 
 TITLE_WEIGHT = 2.0
@@ -49,6 +49,7 @@ class KeywordSearch:
         if not words or k < 1:
             return []
         with self._database.reading() as connection:
+            self._forget_old_counts(connection)
             match = self._match(connection, words)
             return _best(connection, match, k) if match else []
 
@@ -56,6 +57,7 @@ class KeywordSearch:
         """Return in how many papers a word is."""
         parts = _words(word)
         with self._database.reading() as connection:
+            self._forget_old_counts(connection)
             return min((self._count(connection, part) for part in parts), default=0)
 
     def close(self) -> None:
@@ -76,12 +78,14 @@ class KeywordSearch:
             kept = sorted(kept, key=lambda word: counts[word])[:MAX_WORDS]
         return " OR ".join(f'"{word}"' for word in kept)
 
-    def _count(self, connection: sqlite3.Connection, word: str) -> int:
-        """Return in how many papers a word is, at most; several stems are a phrase."""
+    def _forget_old_counts(self, connection: sqlite3.Connection) -> None:
         generation = read_meta(connection, "generation") or ""
         if generation != self._counted_at:
             self._counts.clear()
             self._counted_at = generation
+
+    def _count(self, connection: sqlite3.Connection, word: str) -> int:
+        """Return in how many papers a word is, at most; several stems are a phrase."""
         stems = self._stemmer.stems(word)
         for stem in stems:
             if stem not in self._counts:
@@ -134,17 +138,15 @@ def _best(connection: sqlite3.Connection, match: str, k: int) -> list[tuple[str,
     ).fetchall()
     if len(hits) > k and hits[k][1] == hits[k - 1][1]:
         # Which of those with the last score come in must not depend on the order of adding.
-        tied = connection.execute(
+        hits = connection.execute(
             "SELECT rowid, rank FROM keywords WHERE keywords MATCH ? AND rank MATCH ? "
             "AND rank <= ?",
             (match, weights, hits[k][1]),
         ).fetchall()
-        hits = tied
-    ids = dict(
-        connection.execute(
-            "SELECT number, id FROM papers WHERE number IN (SELECT value FROM json_each(?))",
-            (f"[{','.join(str(number) for number, _ in hits)}]",),
-        ).fetchall()
+    rows = connection.execute(
+        "SELECT number, id FROM papers WHERE number IN (SELECT value FROM json_each(?))",
+        (listed(number for number, _ in hits),),
     )
+    ids: dict[int, str] = dict(rows.fetchall())
     scored = sorted(((ids[number], -rank) for number, rank in hits), key=lambda hit: hit[0])
     return sorted(scored, key=lambda hit: -hit[1])[:k]

@@ -4,8 +4,6 @@ Everything is committed before it is called done, and whole: papers, their place
 index change in one transaction. Several processes may have one library open.
 """
 
-import json
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,19 +12,17 @@ from itertools import islice
 from pathlib import Path
 
 from paper_qa.corpus import content_key, merge_papers
-from paper_qa.database import Database, listed, read_meta, write_meta
-from paper_qa.domain import Paper, Place
+from paper_qa.database import Database, read_meta, write_meta
+from paper_qa.domain import Paper
 from paper_qa.errors import UnknownPaperError
 from paper_qa.keywords import KeywordSearch
+from paper_qa.paper_rows import insert_paper, read_papers, storable, update_paper
 from paper_qa.passages import PassageTable
 from paper_qa.vector_cache import SentenceVectors, Vector, VectorCache
 
 __all__ = ["AddReport", "Library", "SentenceVectors"]
 
 BATCH = 1000  # papers of one transaction: what a killed process loses at most
-
-_COLUMNS = "id, title, abstract, authors, year, venue, url, retracted"
-_UNSTORABLE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +63,7 @@ class Library:
         merged: dict[str, None] = {}
         remaining = iter(papers)
         while batch := list(islice(remaining, BATCH)):
-            keyed = [(paper, _key(paper)) for paper in map(_storable, batch)]
+            keyed = [(paper, _key(paper)) for paper in map(storable, batch)]
             with self._database.writing() as connection:
                 changed = [_add(connection, *item, added, merged) for item in keyed]
                 if any(changed):
@@ -95,7 +91,7 @@ class Library:
             UnknownPaperError: there is none; the message names ids that look alike.
         """
         with self._database.reading() as connection:
-            found = _papers(connection, [paper_id])
+            found = read_papers(connection, [paper_id])
             if not found:
                 raise UnknownPaperError(_unknown(connection, paper_id))
         return found[0]
@@ -103,7 +99,7 @@ class Library:
     def papers(self, paper_ids: Sequence[str] | None = None) -> list[Paper]:
         """Return all papers in the order of their adding, or those of the given ids in theirs."""
         with self._database.reading() as connection:
-            return _papers(connection, paper_ids)
+            return read_papers(connection, paper_ids)
 
     def num_papers(self) -> int:
         """Count the papers."""
@@ -163,15 +159,15 @@ def _add(
     known = _known(connection, paper, key)
     if known is None:
         paper_id = _free_id(connection, paper.id)
-        _insert(connection, replace(paper, id=paper_id), key)
+        insert_paper(connection, replace(paper, id=paper_id), key)
         added[paper_id] = None
         return True
-    first = _papers(connection, [known])[0]
+    first = read_papers(connection, [known])[0]
     merged[known] = None
     both = replace(merge_papers(first, paper), abstract=first.abstract or paper.abstract)
     if both == first:
         return False
-    _update(connection, first, both)
+    update_paper(connection, first, both, _key(both))
     return True
 
 
@@ -202,104 +198,6 @@ def _free_id(connection: sqlite3.Connection, wanted: str) -> str:
         count += 1
         paper_id = f"{wanted}-{count}"
     return paper_id
-
-
-def _insert(connection: sqlite3.Connection, paper: Paper, key: str) -> None:
-    cursor = connection.execute(
-        f"INSERT INTO papers ({_COLUMNS}, content_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (*_row(paper), key),
-    )
-    _insert_places(connection, cursor.lastrowid or 0, paper.found_in)
-
-
-def _update(connection: sqlite3.Connection, before: Paper, after: Paper) -> None:
-    row = connection.execute("SELECT number FROM papers WHERE id = ?", (before.id,)).fetchone()
-    number: int = row[0]
-    connection.execute(
-        f"UPDATE papers SET ({_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?) WHERE number = ?",
-        (*_row(after), number),
-    )
-    _insert_places(connection, number, after.found_in)
-    if (before.title, before.abstract) != (after.title, after.abstract):
-        connection.execute(
-            "UPDATE papers SET chunking = '', content_key = ? WHERE number = ?",
-            (_key(after), number),
-        )
-        connection.execute("DELETE FROM sentence_vectors WHERE paper = ?", (number,))
-
-
-def _insert_places(connection: sqlite3.Connection, number: int, places: Iterable[Place]) -> None:
-    connection.executemany(
-        "INSERT OR IGNORE INTO places VALUES (?, ?, ?)",
-        [(number, place.file, place.paragraph) for place in places],
-    )
-
-
-def _papers(connection: sqlite3.Connection, paper_ids: Sequence[str] | None) -> list[Paper]:
-    chosen = "" if paper_ids is None else "WHERE id IN (SELECT value FROM json_each(?))"
-    arguments = () if paper_ids is None else (listed(paper_ids),)
-    places: dict[int, list[Place]] = {}
-    for number, file, paragraph in connection.execute(
-        "SELECT paper, file, paragraph FROM places JOIN papers ON papers.number = paper "
-        f"{chosen} ORDER BY places.rowid",
-        arguments,
-    ):
-        places.setdefault(number, []).append(Place(file, paragraph))
-    rows = connection.execute(
-        f"SELECT number, {_COLUMNS} FROM papers {chosen} ORDER BY number", arguments
-    )
-    found = {row[1]: _paper(row[1:], places.get(row[0], ())) for row in rows}
-    if paper_ids is None:
-        return list(found.values())
-    return [found[paper_id] for paper_id in dict.fromkeys(paper_ids) if paper_id in found]
-
-
-def _paper(row: Sequence[object], places: Iterable[Place]) -> Paper:
-    paper_id, title, abstract, authors, year, venue, url, retracted = row
-    return Paper(
-        id=str(paper_id),
-        title=str(title),
-        abstract=str(abstract),
-        authors=tuple(json.loads(str(authors))),
-        year=year if isinstance(year, int) else None,
-        venue=str(venue),
-        url=str(url),
-        retracted=bool(retracted),
-        found_in=tuple(places),
-    )
-
-
-def _row(paper: Paper) -> tuple[object, ...]:
-    return (
-        paper.id,
-        paper.title,
-        paper.abstract,
-        json.dumps(paper.authors, ensure_ascii=False),
-        paper.year,
-        paper.venue,
-        paper.url,
-        int(paper.retracted),
-    )
-
-
-def _storable(paper: Paper) -> Paper:
-    """Replace half characters, which SQLite can't keep; the readers let none through."""
-    texts = (paper.id, paper.title, paper.abstract, paper.venue, paper.url, *paper.authors)
-    if not any(map(_UNSTORABLE.search, texts)):
-        return paper
-    return replace(
-        paper,
-        id=_mended(paper.id),
-        title=_mended(paper.title),
-        abstract=_mended(paper.abstract),
-        authors=tuple(map(_mended, paper.authors)),
-        venue=_mended(paper.venue),
-        url=_mended(paper.url),
-    )
-
-
-def _mended(text: str) -> str:
-    return _UNSTORABLE.sub("\ufffd", text)
 
 
 def _bump_generation(connection: sqlite3.Connection) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from paper_qa.database import Database, listed, read_meta, write_meta
 from paper_qa.domain import Passage
-from paper_qa.vector_cache import text_hash
+from paper_qa.vector_cache import Vector, text_hash, vector_of
 
 _PENDING_PASSAGES = "SELECT DISTINCT paper FROM passages WHERE NOT indexed"  # by the partial index
 
@@ -148,6 +148,17 @@ class PassageTable:
         with self._database.reading() as connection:
             rows = connection.execute(query, (listed(passage_ids),)).fetchall()
         return {row[0]: Passage(*row) for row in rows}
+
+    def vectors(self, model: str, passage_ids: Sequence[str]) -> dict[str, Vector]:
+        """Return the vectors of those passages that the library still has, by passage id."""
+        query = (
+            "SELECT id, vector FROM passages JOIN vectors "
+            "ON vectors.text_hash = passages.text_hash AND model = ? "
+            "WHERE id IN (SELECT value FROM json_each(?))"
+        )
+        with self._database.reading() as connection:
+            rows = connection.execute(query, (model, listed(passage_ids))).fetchall()
+        return {passage_id: vector_of(blob) for passage_id, blob in rows}
 
     def publish(self, state: IndexState, passage_ids: Iterable[str]) -> None:
         """Make ``state`` the present index, which holds just these passages."""

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 
 from llama_index.core.base.response.schema import Response
 from llama_index.core.callbacks import CallbackManager
@@ -10,13 +11,14 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import QueryBundle
 from typing_extensions import override
 
+from paper_qa.answering import Task
 from paper_qa.domain import Event, Sources, Stage, Turn
 from paper_qa.evidence import EvidenceSelector, papers_to_read
 from paper_qa.llm.blocking import iterate
 from paper_qa.nodes import QuestionBundle, evidence_of, question_of, scored_paper
 from paper_qa.questions import understand
 from paper_qa.retrieval import HybridRetriever
-from paper_qa.synthesizer import GroundedSynthesizer, Task, as_response, last_answer, once
+from paper_qa.synthesizer import GroundedSynthesizer, as_response, last_answer, once
 
 
 class PaperQueryEngine(RetrieverQueryEngine):
@@ -51,8 +53,9 @@ class PaperQueryEngine(RetrieverQueryEngine):
         read = papers_to_read(task.question, task.hits)
         yield Sources(tuple(task.hits), tuple(task.evidence))
         yield Stage(f"Reading {len(read)} paper{'s' if len(read) != 1 else ''}")
-        async for event in self._writer.aevents(task):
-            yield event
+        async with aclosing(self._writer.aevents(task)) as events:
+            async for event in events:
+                yield event
 
     def _find(self, bundle: QueryBundle, history: Sequence[Turn], started: float) -> Task:
         nodes = self.retriever.retrieve(bundle)

@@ -15,15 +15,13 @@ MAX_BACKGROUND_CHARACTERS = 600
 
 Kind = Literal["answer", "list", "compare", "summary"]
 
-_PAPERS = (
-    r"(?:papers?|works?|articles?|studies|publications?|abstracts?|authors?|approaches|methods)"
-)
+_PAPERS = r"(?:papers?|works?|articles?|studies|publications?)"
 _LIST = re.compile(
-    rf"""^(?:and\s+|so\s+|ok(?:ay)?,?\s+|please\s+)*(?:
-        (?:which|what)\s+(?:of\s+(?:the|these|those)\s+)?(?:other\s+)?(?:papers|works|articles|studies|publications)\b
-      | (?:list|name|find|show|give|enumerate)\s+(?:me\s+)?(?:all\s+|every\s+|the\s+|some\s+)*(?:of\s+the\s+)?(?:papers?|works?|articles?|studies)\b
-      | (?:all|any|other|more)\s+(?:the\s+)?(?:papers|works?|articles|studies)\b
-      | (?:is|are)\s+there\s+(?:any\s+|other\s+|more\s+)*(?:papers?|works?|articles?|studies|research)\b
+    rf"""^(?:(?:and|so|ok|okay|please)\b[\s,]*)*(?:
+        (?:which|what)\s+(?:of\s+(?:the|these|those)\s+)?(?:other\s+)?{_PAPERS}\b
+      | (?:list|name|find|show|give|enumerate)\s+(?:(?:me|all|every|of|the|some)\s+)*{_PAPERS}\b
+      | (?:all|any|other|more)\s+(?:the\s+)?{_PAPERS}\b
+      | (?:is|are)\s+there\s+(?:(?:any|other|more)\s+)*(?:{_PAPERS}|research)\b
       | papers\s+(?:on|about|that|which|using|with)\b
       | (?:who|which\s+authors)\s+(?:works?|worked|writes?|wrote)\s+(?:on|about)\b
     )""",
@@ -31,15 +29,19 @@ _LIST = re.compile(
 )
 _COMPARE = re.compile(
     rf"""\b(?:compar(?:e[ds]?|ing|ison)\b | versus\b | vs\b | contrast(?:s|ed|ing)?\b
-      | differences?\s+between\b | how\s+(?:do|does|did)\s+.{{3,120}}?\band\b.{{3,120}}?\bdiffer
-      | (?:the\s+)?two\s+(?:[\w-]+\s+){{0,3}}{_PAPERS}\b | both\s+(?:[\w-]+\s+){{0,2}}{_PAPERS}\b
-      | one\s+paper\b.*\b(?:another|other) | papers?\s+and\s+the\s+(?:[\w-]+\s+){{1,4}}(?:paper|one)\b
+      | differences?\s+between\b
+      | how\s+(?:do|does|did)\s+.{{3,120}}?\band\b.{{3,120}}?\bdiffer
+      | (?:the\s+)?two\s+(?:[\w-]+\s+){{0,3}}(?:{_PAPERS}|authors|approaches|methods|defen[cs]es)\b
+      | both\s+(?:[\w-]+\s+){{0,2}}{_PAPERS}\b
+      | one\s+paper\b.*\b(?:another|other)
+      | papers?\s+and\s+the\s+(?:[\w-]+\s+){{1,4}}(?:paper|one)\b
       | what\s+do\s+.{{3,120}}\band\b.{{3,120}}\b(?:each|have\s+in\s+common)\b )""",
     re.IGNORECASE | re.VERBOSE,
 )
 _SUMMARY = re.compile(
-    r"""^(?:please\s+|can\s+you\s+|could\s+you\s+)*(?:
-        summari[sz]e | (?:give|write|make)\s+(?:me\s+)?an?\s+(?:short\s+|brief\s+)?summary\s+of | summary\s+of | sum\s+up | tl;?dr
+    r"""^(?:(?:please|can\s+you|could\s+you)\s+)*(?:
+        summari[sz]e | sum\s+up | tl;?dr | summary\s+of
+      | (?:give|write|make)\s+(?:me\s+)?an?\s+(?:short\s+|brief\s+)?summary\s+of
     )\b[\s:,]*(?:the\s+)?(?:papers?\s+(?:on|about|called|titled|named)?\s*)?(?P<topic>.+?)[\s.?!]*$""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -86,7 +88,8 @@ def understand(text: str, history: Sequence[Turn] = ()) -> Question:
         raise QuestionError("the question is empty: write what you want to know")
     if len(question) > MAX_QUESTION_CHARACTERS:
         raise QuestionError(
-            f"the question has {len(question):,} characters: ask it in {MAX_QUESTION_CHARACTERS:,} at most"
+            f"the question has {len(question):,} characters: "
+            f"ask it in {MAX_QUESTION_CHARACTERS:,} at most"
         )
     summary = _SUMMARY.search(question)
     return Question(

@@ -13,10 +13,10 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
+from paper_qa.chunking import paper_id_of
 from paper_qa.domain import Paper, ScoredPaper
 from paper_qa.embedding import embed_query
 from paper_qa.indexing import Index
-from paper_qa.chunking import paper_id_of
 from paper_qa.late_interaction import max_sim
 from paper_qa.library import Library
 from paper_qa.nodes import paper_node, question_of
@@ -28,7 +28,7 @@ NUM_READ = 64  # candidates that are compared word by word
 NUM_PAPERS = 10
 NUM_LISTED = 20
 LISTING = frozenset({"list", "summary"})
-DENSE_WEIGHT, KEYWORD_WEIGHT, LATE_WEIGHT = 0.35, 0.15, 0.5
+DENSE_WEIGHT, KEYWORD_WEIGHT, LATE_WEIGHT = 0.3, 0.1, 0.6
 
 Scores = Mapping[str, float]
 

@@ -7,11 +7,14 @@ from paper_qa.domain import Span
 _MATHS = re.compile(r"\$\$.+?\$\$|\$[^$\n]{1,400}\$|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
 _END = re.compile(
     r"""(?P<stop>[.!?…]+)(?P<closing>["'”’)\]}*_]*(?:\[\d+\])*)(?=\s+(?P<next>\S))"""
-    r"|[。！？]+[”’」』）]*",  # noqa: RUF001 - the full stops of Chinese and Japanese
+    r"|[。！？]+[”’」』）]*",
 )
 _ABBREVIATIONS = frozenset(
-    "al approx ca cf chap def dept dr e.g ed eds eg eq eqs et etc fig figs i.e ie inc jr lem ltd mr mrs ms "
-    "no nos op p pp prof prop ref refs resp sec sr st supp thm viz vol vs w.r.t wrt i.i.d a.k.a a.s u.s".split()
+    """
+    al approx ca cf chap def dept dr e.g ed eds eg eq eqs et etc fig figs i.e ie inc jr lem ltd mr
+    mrs ms no nos op p pp prof prop ref refs resp sec sr st supp thm viz vol vs w.r.t wrt i.i.d
+    a.k.a a.s u.s
+    """.split()  # noqa: SIM905 - a list of quoted words is no easier to read
 )
 _ENDING = frozenset({"etc", "al", "u.s", "a.s", "inc", "ltd", "jr", "sr"})
 _WORD_BEFORE = re.compile(r"[\w.]+$")
@@ -47,7 +50,7 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
 
 
 def _looks_like_variable(text: str, stop: int) -> bool:
-    """Tell "we measure X. The" from the initial in "J. Smith": an initial follows a capital or nothing."""
+    """Tell "we measure X. The" from "by J. Smith": an initial follows a capital or a particle."""
     before = text[: stop - 1].rstrip()
     previous = _last_word(before)
     return bool(previous) and previous[0].islower() and previous not in {"and", "by", "of", "with"}

@@ -1,9 +1,8 @@
 """Writes an answer from evidence, and lets no sentence pass that the evidence does not support."""
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Awaitable, Iterator, Sequence
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 from llama_index.core import PromptHelper
@@ -14,7 +13,8 @@ from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from typing_extensions import override
 
-from paper_qa.citing import Numbering, compose, refer, without_stop
+from paper_qa.answering import AnswerInProgress, Task
+from paper_qa.citing import without_stop
 from paper_qa.confidence import confidence
 from paper_qa.domain import (
     AbstainReason,
@@ -25,27 +25,23 @@ from paper_qa.domain import (
     Paper,
     ScoredPaper,
     Stage,
-    Timings,
-    Turn,
     Usage,
     Withheld,
 )
 from paper_qa.drafting import Draft, clean_sentence
 from paper_qa.errors import ConfigurationError, ContextLengthError, ModelError
 from paper_qa.evidence import papers_to_read
-from paper_qa.extraction import choose, extract
+from paper_qa.extraction import choose
 from paper_qa.grounding import THRESHOLD, Grounder
 from paper_qa.llm.blocking import iterate
 from paper_qa.nodes import evidence_of, question_of, scored_paper
 from paper_qa.prompts import NOT_ANSWERED, messages
-from paper_qa.questions import Question, understand
+from paper_qa.questions import understand
 from paper_qa.sentences import split_sentences
 from paper_qa.word_index import WordIndex
 
 _T = TypeVar("_T")
 
-NUM_SEE = 3
-NUM_RETRIEVED = 10
 NUM_SENTENCES_SHRUNK = 3
 EXTRACTIVE = "extractive"
 
@@ -53,95 +49,6 @@ NOTE_NO_MODEL = "answered by extraction: no model is configured"
 NOTE_UNSUPPORTED = (
     "nothing that the model wrote is supported by the abstracts: these are the key passages"
 )
-ABSTENTIONS: dict[AbstainReason, str] = {
-    "no_evidence": "The abstracts in this library do not treat this.",
-    "not_in_abstract": "The closest abstracts do not say this.",
-    "language": (
-        "This question is in a language that the search cannot read, and no language model is "
-        "configured to translate it: ask in English."
-    ),
-}
-
-
-@dataclass(slots=True)
-class Task:
-    """A question with what was found for it, and when it arrived (``time.monotonic``)."""
-
-    question: Question
-    hits: Sequence[ScoredPaper]
-    evidence: Sequence[Evidence]
-    history: Sequence[Turn] = ()
-    started: float = field(default_factory=time.monotonic)
-    retrieve_s: float = 0.0
-
-    @property
-    def papers(self) -> dict[str, Paper]:
-        """The retrieved papers by id."""
-        return {hit.paper.id: hit.paper for hit in self.hits}
-
-
-class _Progress:
-    """The answer so far."""
-
-    def __init__(self, task: Task, model: str) -> None:
-        self.task = task
-        self.model = model
-        self.numbering = Numbering()
-        self.claims: list[Claim] = []
-        self.withheld: list[Withheld] = []
-        self.notes: list[str] = []
-        self.usage = Usage()
-        self.confidence = 0.0
-        self._first_claim_s = 0.0
-
-    def add(self, claim: Claim) -> Claim:
-        self._first_claim_s = self._first_claim_s or self._elapsed()
-        self.claims.append(claim)
-        return claim
-
-    def extracted(self) -> list[Claim]:
-        """Return the key passages, less those that are cited already."""
-        cited = {(c.paper_id, c.start) for claim in self.claims for c in claim.citations}
-        task = self.task
-        claims = extract(task.question, task.evidence, task.papers, self.numbering)
-        return [c for c in claims if (c.citations[0].paper_id, c.citations[0].start) not in cited]
-
-    def answer(self) -> Answer:
-        as_list = self.task.question.kind == "list"
-        return self._answer(
-            text=compose(self.claims, as_list=as_list),
-            claims=tuple(self.claims),
-            references=self.numbering.references(self.task.papers),
-        )
-
-    def abstention(self, reason: AbstainReason) -> Answer:
-        nearest = [hit.paper for hit in self.task.hits[:NUM_SEE]] if reason != "language" else []
-        return self._answer(
-            text=ABSTENTIONS[reason],
-            abstained=True,
-            abstain_reason=reason,
-            see=tuple(refer(paper, 0) for paper in nearest),
-        )
-
-    def _answer(self, **fields: Any) -> Answer:
-        return Answer(
-            question=self.task.question.text,
-            withheld=tuple(self.withheld),
-            retrieved=tuple(self.task.hits[:NUM_RETRIEVED]),
-            confidence=round(self.confidence, 3),
-            notes=tuple(self.notes),
-            usage=self.usage,
-            model=self.model,
-            timings=Timings(
-                round(self.task.retrieve_s, 4),
-                round(self._first_claim_s, 4),
-                round(self._elapsed(), 4),
-            ),
-            **fields,
-        )
-
-    def _elapsed(self) -> float:
-        return time.monotonic() - self.task.started
 
 
 class GroundedSynthesizer(BaseSynthesizer):
@@ -164,11 +71,11 @@ class GroundedSynthesizer(BaseSynthesizer):
         self._flag_unsupported = flag_unsupported
 
     def _get_prompts(self) -> dict[str, Any]:
-        """Return no template: prompts are plain strings here (``prompts.py``)."""
+        """Return no template: what a model is told is put together in ``prompts.py``."""
         return {}
 
-    def _update_prompts(self, prompts: dict[str, Any]) -> None:
-        if prompts:
+    def _update_prompts(self, prompts_dict: dict[str, Any]) -> None:
+        if prompts_dict:
             raise ConfigurationError("the prompts of paper_qa can't be exchanged: see prompts.py")
 
     @property
@@ -178,7 +85,7 @@ class GroundedSynthesizer(BaseSynthesizer):
 
     async def aevents(self, task: Task) -> AsyncGenerator[Event]:
         """Yield checked claims as they are written, and the whole answer last."""
-        progress = _Progress(task, self.model_name)
+        progress = AnswerInProgress(task, self.model_name)
         reason = await asyncio.to_thread(self._reason_to_abstain, progress)
         if reason:
             yield progress.abstention(reason)
@@ -189,10 +96,11 @@ class GroundedSynthesizer(BaseSynthesizer):
                 yield progress.add(claim)
             yield progress.answer()
             return
-        async for event in self._write(self._writer, progress):
-            yield event
+        async with aclosing(self._write(self._writer, progress)) as events:
+            async for event in events:
+                yield event
 
-    def _reason_to_abstain(self, progress: _Progress) -> AbstainReason | None:
+    def _reason_to_abstain(self, progress: AnswerInProgress) -> AbstainReason | None:
         question = progress.task.question
         if not question.readable and self._writer is None:
             return "language"
@@ -201,51 +109,45 @@ class GroundedSynthesizer(BaseSynthesizer):
         progress.confidence = confidence(question, progress.task.hits, self._words)
         return "no_evidence" if progress.confidence < self._abstain_threshold else None
 
-    async def _write(self, llm: LLM, progress: _Progress) -> AsyncIterator[Event]:
+    async def _write(self, llm: LLM, progress: AnswerInProgress) -> AsyncGenerator[Event]:
         """Yield what the model writes and the evidence supports, or the key passages instead."""
         yield Stage("Writing")
-        try:
-            async for event in self._drafted(llm, progress, shrunk=False):
-                yield event
-        except ContextLengthError:
+        failure: ModelError | None = None
+        for shrunk in (False, True):
             try:
-                async for event in self._drafted(llm, progress, shrunk=True):
-                    yield event
+                async with aclosing(self._drafted(llm, progress, shrunk=shrunk)) as events:
+                    async for event in events:
+                        yield event
+                failure = None
+                break
             except ModelError as error:
-                progress.notes.append(_failed(error))
-        except ModelError as error:
-            progress.notes.append(_failed(error))
-        if not (progress.claims or progress.notes):
-            if not progress.withheld:
-                yield progress.abstention("not_in_abstract")
-                return
-            progress.notes.append(NOTE_UNSUPPORTED)
-        if progress.notes:
-            for claim in progress.extracted():
-                yield progress.add(claim)
-        yield progress.answer()
+                failure = error
+                if not isinstance(error, ContextLengthError):
+                    break
+        for event in _concluded(progress, failure):
+            yield event
 
     async def _drafted(
-        self, llm: LLM, progress: _Progress, *, shrunk: bool
-    ) -> AsyncIterator[Event]:
+        self, llm: LLM, progress: AnswerInProgress, *, shrunk: bool
+    ) -> AsyncGenerator[Event]:
         task = progress.task
         shown = _shown(task, shrunk=shrunk)
         draft = Draft()
+        asked = messages(task.question, shown, task.history)
         try:
-            async for sentence in draft.sentences(
-                llm, messages(task.question, shown, task.history)
-            ):
-                text = clean_sentence(sentence)
-                if NOT_ANSWERED.lower() in text.lower():
-                    return
-                if any(character.isalnum() for character in text):
-                    yield await asyncio.to_thread(self._checked, text, shown, progress)
+            async with aclosing(draft.sentences(llm, asked)) as sentences:
+                async for sentence in sentences:
+                    text = clean_sentence(sentence)
+                    if NOT_ANSWERED.lower() in text.lower():
+                        return
+                    if any(character.isalnum() for character in text):
+                        yield await asyncio.to_thread(self._checked, text, shown, progress)
         finally:
             progress.usage = _added(progress.usage, draft.usage)
             progress.model = self.model_name
 
     def _checked(
-        self, text: str, shown: Sequence[tuple[Paper, str]], progress: _Progress
+        self, text: str, shown: Sequence[tuple[Paper, str]], progress: AnswerInProgress
     ) -> Claim | Withheld:
         support = self._grounder.ground(text, [paper for paper, _ in shown])
         score = round(support.score, 4)
@@ -340,8 +242,19 @@ def _shown(task: Task, *, shrunk: bool) -> list[tuple[Paper, str]]:
     ]
 
 
-def _failed(error: ModelError) -> str:
-    return f"the language model failed, these are the key passages: {error}"
+def _concluded(progress: AnswerInProgress, failure: ModelError | None) -> Iterator[Event]:
+    """Yield what there is to say when the model has ended, and the answer."""
+    if failure:
+        progress.notes.append(f"the language model failed, these are key passages: {failure}")
+    elif not progress.claims and progress.withheld:
+        progress.notes.append(NOTE_UNSUPPORTED)
+    elif not progress.claims:
+        yield progress.abstention("not_in_abstract")
+        return
+    if progress.notes:
+        for claim in progress.extracted():
+            yield progress.add(claim)
+    yield progress.answer()
 
 
 def _added(one: Usage, other: Usage) -> Usage:

@@ -33,6 +33,11 @@ def text_hash(text: str) -> bytes:
     return sha256(text.encode(errors="surrogatepass")).digest()
 
 
+def vector_of(blob: bytes) -> Vector:
+    """Return the vector that is kept in these bytes."""
+    return np.frombuffer(blob, dtype=_FLOAT32)
+
+
 class VectorCache:
     """The vectors of texts, and those of the sentences of papers."""
 
@@ -54,7 +59,7 @@ class VectorCache:
                     "SELECT vector FROM vectors WHERE text_hash = ? AND model = ?", (digest, model)
                 ).fetchone()
                 if row:
-                    found[digest] = np.frombuffer(row[0], dtype=_FLOAT32)
+                    found[digest] = vector_of(row[0])
         return found
 
     def store_vectors(self, model: str, items: Mapping[str, Vector]) -> None:

@@ -29,7 +29,7 @@ from paper_qa.errors import LibraryError
 COLLECTION = "passages"
 BATCH = 2000  # Chroma refuses more than 5461 at once
 PAGE = 5000
-SPARE = 16  # more than asked for, so that ties at the end are cut by id
+SPARE = 16  # more than asked for, to see whether there is a tie at the end
 CONNECT_S = 5.0
 # Chroma writes its files after so many additions, and leaves the rest in its log, for whoever opens
 # the collection next to apply and write. Nobody but the maker shall write, so all is written at
@@ -116,16 +116,25 @@ class VectorIndex:
 
     def search(self, vector: Vector, k: int) -> list[tuple[str, float]]:
         """Return up to ``k`` passage ids and their cosines, best first, ties by id."""
+        wanted = k + SPARE
+        hits = self._nearest(vector, wanted)
+        # Which of those with the last score come in must not depend on how the graph grew.
+        while len(hits) == wanted and hits[-1][1] == hits[k - 1][1]:
+            wanted *= 2
+            hits = self._nearest(vector, wanted)
+        return hits[:k]
+
+    def _nearest(self, vector: Vector, k: int) -> list[tuple[str, float]]:
         with self._explained():
             result = self._get().query(
-                query_embeddings=vector[np.newaxis], n_results=k + SPARE, include=["distances"]
+                query_embeddings=vector[np.newaxis], n_results=k, include=["distances"]
             )
         distances = (result["distances"] or [[]])[0]
         hits = [
             (passage_id, round(1.0 - distance, 6))
             for passage_id, distance in zip(result["ids"][0], distances, strict=True)
         ]
-        return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:k]
+        return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
     def finds(self, vector: Vector) -> bool:
         """Tell whether a vector that is in the collection is found in it."""

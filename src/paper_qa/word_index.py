@@ -16,6 +16,7 @@ from paper_qa.library import Library
 from paper_qa.questions import Question
 from paper_qa.vector_cache import SentenceVectors
 
+RARITY_EXPONENT = 0.7  # how much more the rare words count
 BACKGROUND_WEIGHT = 0.4  # of a word that is only in the conversation before the question
 INT8_MAX = 127
 
@@ -74,16 +75,17 @@ class WordIndex:
         return np.array([self._weight(word) for word in words], dtype=np.float64)
 
     def _weight(self, word: str) -> float:
-        """Return the inverse document frequency, as in BM25 (Robertson and Zaragoza, 2009)."""
+        """Return a power of the inverse document frequency (Robertson and Zaragoza, 2009)."""
         num_papers, count = self._library.num_papers(), self._library.num_papers_with(word)
-        return math.log(1 + (num_papers - count + 0.5) / (count + 0.5))
+        idf = math.log(1 + (num_papers - count + 0.5) / (count + 0.5))
+        return idf**RARITY_EXPONENT
 
 
 def _read_paper(paper: Paper) -> SentenceVectors:
     spans, vectors = encode_paper(paper, chunk_paper(paper, num_tokens))
-    scales = np.abs(vectors).max(axis=1, initial=1e-9) / INT8_MAX
-    matrix = np.round(vectors / scales[:, np.newaxis]).astype(np.int8)
-    return SentenceVectors(spans, matrix, scales.astype(np.float32))
+    scales: Matrix = np.abs(vectors).max(axis=1, initial=1e-9) / INT8_MAX
+    matrix = np.rint(vectors / scales[:, np.newaxis]).astype(np.int8)
+    return SentenceVectors(spans, matrix, scales)
 
 
 def _unpacked(item: SentenceVectors) -> PaperWords:

@@ -5,6 +5,7 @@
 
 import functools
 import json
+import os
 import threading
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -37,8 +38,10 @@ def load_tokenizer() -> "Tokenizer":
 
 @functools.cache
 def _session() -> "InferenceSession":
+    _silence_onnxruntime()
     import onnxruntime  # noqa: PLC0415 - not needed before a text is embedded
 
+    onnxruntime.disable_telemetry_events()  # in case somebody else has imported it before
     options: Any = onnxruntime.SessionOptions()  # pyright: ignore[reportUnknownVariableType]
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -58,6 +61,16 @@ def _tokenizer() -> "Tokenizer":
 @functools.cache
 def _manifest() -> dict[str, Any]:
     return json.loads(_read("MANIFEST.json"))
+
+
+def _silence_onnxruntime() -> None:
+    """Keep onnxruntime from reporting to Microsoft, and from giving this machine an id for it.
+
+    It decides when it is imported, and looks nowhere but into the environment; its releases have
+    used two names.
+    """
+    for name in ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED"):
+        os.environ[name] = "1"  # noqa: TID251 - see above
 
 
 def _checked(name: str) -> bytes:

@@ -5,9 +5,14 @@ Importing this package does not import Gradio; building the app does.
 
 import os
 
-# Gradio reads this on its import; unless it is exactly "False", two outside hosts are looked up.
-os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # noqa: TID251 - Gradio has no other switch
+# Gradio has no other switches than these, and reads them when it is imported.
+_GRADIO = {
+    "GRADIO_ANALYTICS_ENABLED": "False",  # unless exactly this, two outside hosts are looked up
+    "GRADIO_ANALYTICS_CACHE_FREQUENCY": "1000000000",  # else statistics after every event
+    "GRADIO_ANALYTICS_MAX_EVENTS": "1",
+}
+os.environ.update(_GRADIO)  # noqa: TID251 - they are not settings of ours
 
-from paper_qa.web.server import build_app, serve
+from paper_qa.web.server import build_app, serve  # noqa: E402 - Gradio must come later
 
 __all__ = ["build_app", "serve"]

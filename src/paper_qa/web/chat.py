@@ -108,14 +108,15 @@ class Chat:
 
     def stop(self, messages: Messages, turns: list[TurnView]) -> Update:
         """Say that the answer was stopped; what had come of it stays."""
-        if not _is_running(turns):
+        # Gradio may call a cancelled event a failed one, and then `fail` was here first.
+        if not _is_running(turns) and not (turns and turns[-1].error == _BUG):
             return _OVER
-        stopped = replace(turns[-1], stage="", stopped=True)
+        stopped = replace(turns[-1], stage="", error="", stopped=True)
         return _BOX_READY, *_shown(_without_last_answer(messages), [*turns[:-1], stopped])
 
     def fail(self, messages: Messages, turns: list[TurnView]) -> Update:
         """Say that there is no answer, after an error that is a fault of the program."""
-        if not turns:
+        if not _is_running(turns):
             return _OVER
         failed = replace(turns[-1], stage="", error=_BUG)
         return _BOX_READY, *_shown(_without_last_answer(messages), [*turns[:-1], failed])

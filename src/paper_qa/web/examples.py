@@ -44,7 +44,8 @@ def _questions_from_titles(papers: Sequence[Paper]) -> list[str]:
     questions = [f"Which papers are about {topic}?"] if topic else []
     names = [match[1] for paper in papers if (match := _NAMED_TITLE.match(paper.title))]
     questions += [f"What is {name}, and what is it good for?" for name in names[:NUM_EXAMPLES]]
-    titles = [paper.title for paper in papers if 10 <= len(paper.title) <= 90]
+    plain = (paper.title for paper in papers if "$" not in paper.title)
+    titles = [title for title in plain if 10 <= len(title) <= 90]
     return questions + [f"What is shown in “{title}”?" for title in titles[:NUM_EXAMPLES]]
 
 

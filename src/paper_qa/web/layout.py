@@ -11,7 +11,7 @@ from paper_qa.web.panel import EMPTY
 from paper_qa.web.present import status_html
 
 _PLACEHOLDER = (
-    "### What would you like to know?\n\n"
+    "## What would you like to know?\n\n"
     "Every sentence of an answer cites the words of the abstract it rests on.  \n"
     "What the abstracts do not say, the answer does not say."
 )

@@ -38,6 +38,7 @@ _PRICE = re.compile(r"^\d[\d.,]*\s*(?:[kKmMbB]|million|billion)?\s+[A-Za-z]{2,}"
 _DELIMITER = re.compile(r"\\(?=[()\[\]])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _EMPHASIS = re.compile(r"(?<![\w*\\])\*(?=[^\s*])([^*\n]{1,300}?)(?<=[^\s*])\*(?![\w*])")
+_STRONG = re.compile(r"(?<![\w*\\])\*\*(?=[^\s*])([^*\n]{1,300}?)(?<=[^\s*])\*\*(?!\*)")
 _TEX_COMMAND = re.compile(r"\\(?:emph|textit|textbf|textsc|texttt|text)\{([^{}]{0,500})\}")
 _TEX_ESCAPE = re.compile(r"\\(?=[%&_#{}])")
 _TEX_QUOTES = re.compile(r"``([^`\n]{1,500}?)(?:''|\")")
@@ -106,6 +107,7 @@ def piece_html(piece: Piece) -> str:
     text = html.escape(_one_line(piece.text), quote=False)
     text = _TEX_QUOTES.sub("“\\1”", text)
     text = _TEX_COMMAND.sub(r"<em>\1</em>", text)
+    text = _STRONG.sub(r"<strong>\1</strong>", text)
     text = _EMPHASIS.sub(r"<em>\1</em>", text)
     text = _TEX_ESCAPE.sub("", text)
     return _DELIMITER.sub(lambda _: "\\" + INERT, text)
@@ -127,6 +129,7 @@ _MARKER = re.compile(r"\[(?=(?:\d{1,3}|[A-Z])\])")  # "[1]" is ours to say, in a
 _ADDRESS = re.compile(r"https?:(?=//)|ftp:(?=//)|www(?=\.)|(?<=\w)@(?=\w)", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?=#|\w+;)")
 _BLOCK = re.compile(r"^(\s*)(?=[#>+=|-]|\d{1,9}[.)])", re.MULTILINE)
+_EMPHASIZED = re.compile(f"{_STRONG.pattern}|{_EMPHASIS.pattern}")
 _STAR = re.compile(r"\*")
 
 
@@ -152,10 +155,10 @@ def _chat_piece(piece: Piece) -> str:
 
 
 def _escape_stars(text: str) -> str:
-    """Put a backslash before every star that is not a plain ``*emphasis*``."""
+    """Put a backslash before every star that is not of ``*emphasis*`` or ``**strength**``."""
     parts: list[str] = []
     position = 0
-    for match in _EMPHASIS.finditer(text):
+    for match in _EMPHASIZED.finditer(text):
         parts += [_STAR.sub(r"\\*", text[position : match.start()]), match[0]]
         position = match.end()
     return "".join([*parts, _STAR.sub(r"\\*", text[position:])])

@@ -7,10 +7,11 @@ cleans it again. The text in it is escaped by `maths`, so a paper can put no mar
 import html
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
-from paper_qa.domain import Paper, Reference, Span
+from paper_qa.domain import Paper, Reference
 from paper_qa.web.maths import Piece, inline_html, piece_html, split_math
-from paper_qa.web.turn import TurnView, cited_spans, evidence_spans
+from paper_qa.web.turn import Mark, TurnView, cited_marks, evidence_marks
 
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]+", re.IGNORECASE)
 _MAX_AUTHORS = 6
@@ -63,7 +64,7 @@ def _cards(index: int, turn: TurnView) -> tuple[list[str], list[str]]:
         for paper_id, label in labels.items()
     ]
     cards = [
-        card_html(index, label, paper, cited_spans(turn, paper.id))
+        card_html(index, label, paper, cited_marks(turn, paper.id))
         for label, paper in labelled
         if paper
     ]
@@ -100,29 +101,29 @@ def _bare_paper(turn: TurnView, paper_id: str) -> Paper | None:
     return None
 
 
-def card_html(turn: int, label: str, paper: Paper, spans: Sequence[Span]) -> str:
+def card_html(turn: int, label: str, paper: Paper, marks: Sequence[Mark]) -> str:
     """Return a card that the answer points to: the whole abstract, the cited words marked."""
     card_id = f"src-{turn}-{label}"
     back = f"cite-{turn}-{label}"
     return (
         f'<li class="card" id="{card_id}" tabindex="-1">{_head_html(paper, label)}'
-        f'<div class="abs">{marked_html(paper.abstract, spans)}</div>'
+        f'<div class="abs">{marked_html(paper.abstract, marks)}</div>'
         f'<div class="back"><a class="backlink" href="#{back}">↩ Back to the answer</a></div></li>'
     )
 
 
 def _read_card_html(turn: TurnView, paper: Paper, *, is_waiting: bool) -> str:
     """Return a card of a paper that was read; while waiting, with its passages on show."""
-    spans = evidence_spans(turn, paper.id)
+    marks = evidence_marks(turn, paper.id)
     passages = "".join(
-        f'<div class="passage">{marked_html(paper.abstract[span.start : span.end], [])}</div>'
-        for span in spans[:_MAX_PASSAGES]
+        f'<div class="passage">{inline_html(paper.abstract[mark.start : mark.end])}</div>'
+        for mark in marks[:_MAX_PASSAGES]
         if is_waiting
     )
     return (
         f'<li class="card">{_head_html(paper, "")}{passages}<details class="fold">'
         f"<summary>Abstract</summary>"
-        f'<div class="abs faint">{marked_html(paper.abstract, spans)}</div></details></li>'
+        f'<div class="abs faint">{marked_html(paper.abstract, marks)}</div></details></li>'
     )
 
 
@@ -154,21 +155,34 @@ def authors_text(authors: Sequence[str]) -> str:
     return f"{', '.join(authors[: _MAX_AUTHORS - 1])} and {len(authors) - _MAX_AUTHORS + 1} more"
 
 
-def marked_html(text: str, spans: Sequence[Span]) -> str:
-    """Return ``text`` as HTML with the spans marked; a formula is marked whole or not at all."""
+def marked_html(text: str, marks: Sequence[Mark]) -> str:
+    """Return ``text`` as HTML with the marks in it; a formula is marked whole or not at all.
+
+    Where marks overlap, the words carry both: ``<mark class="c0 c2">`` is cited by the first
+    marker of the message and by the third.
+    """
     pieces = split_math(text)
+    marks = [_widened(mark, pieces, len(text)) for mark in marks]
+    borders = {0, len(text), *(border for mark in marks for border in (mark.start, mark.end))}
     parts: list[str] = []
-    position = 0
-    for span in _merged(_widened(span, pieces, len(text)) for span in spans):
-        parts.append(_slice_html(pieces, position, span.start))
-        parts.append(f"<mark>{_slice_html(pieces, span.start, span.end)}</mark>")
-        position = span.end
-    return "".join([*parts, _slice_html(pieces, position, len(text))])
+    for start, end in pairwise(sorted(borders)):
+        part = _slice_html(pieces, start, end)
+        covering = [mark for mark in marks if mark.start <= start and end <= mark.end]
+        parts.append(_mark_html(part, covering) if covering else part)
+    return "".join(parts)
 
 
-def _widened(span: Span, pieces: Sequence[Piece], length: int) -> Span:
+def _mark_html(part: str, marks: Sequence[Mark]) -> str:
+    markers = sorted({mark.marker for mark in marks if mark.marker is not None})
+    names = " ".join(f"c{marker}" for marker in markers)
+    return f'<mark class="{names}">{part}</mark>' if names else f"<mark>{part}</mark>"
+
+
+def _widened(mark: Mark, pieces: Sequence[Piece], length: int) -> Mark:
     """Move a border that falls inside a formula out to the formula's own border."""
-    start, end = max(span.start, 0), min(span.end, length)
+    start, end = max(mark.start, 0), min(mark.end, length)
+    if start >= end:
+        return Mark(0, 0)
     for piece in pieces:
         if piece.end - piece.start == len(piece.text):  # plain text can be cut anywhere
             continue
@@ -176,20 +190,7 @@ def _widened(span: Span, pieces: Sequence[Piece], length: int) -> Span:
             start = piece.start
         if piece.start < end < piece.end:
             end = piece.end
-    return Span(start, end)
-
-
-def _merged(spans: Iterable[Span]) -> list[Span]:
-    """Return the spans in order, those that overlap or touch as one."""
-    merged: list[Span] = []
-    for span in sorted(spans, key=lambda item: (item.start, item.end)):
-        if span.start >= span.end:
-            continue
-        if merged and span.start <= merged[-1].end:
-            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
-        else:
-            merged.append(span)
-    return merged
+    return Mark(start, end, mark.marker)
 
 
 def _slice_html(pieces: Sequence[Piece], start: int, end: int) -> str:

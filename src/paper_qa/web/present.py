@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from paper_qa.citing import with_markers, without_stop
+from paper_qa.citing import with_markers
 from paper_qa.domain import AbstainReason, Answer, Claim, Reference, Support, Withheld
 from paper_qa.web.maths import chat_text, inline_html
 from paper_qa.web.panel import lettered
 from paper_qa.web.preparation import Progress
-from paper_qa.web.turn import TurnView
+from paper_qa.web.turn import TurnView, written_and_quoted
 
 EXTRACTION = "extractive"
 
@@ -30,16 +30,12 @@ def message(turn: TurnView) -> str:
 
 def _claims(turn: TurnView) -> list[str]:
     """Return the claims: a model's as running text or list, quoted passages one by one."""
-    quoted = [marked_claim(claim) for claim in turn.claims if _is_passage(claim)]
-    written = [marked_claim(claim) for claim in turn.claims if not _is_passage(claim)]
+    written, quoted = (
+        [marked_claim(claim) for claim in part] for part in written_and_quoted(turn.claims)
+    )
     as_list = turn.answer is not None and turn.answer.text.startswith("- ")
     text = "\n".join(f"- {line}" for line in written) if as_list else " ".join(written)
     return [*([text] if text else []), *(["**Key passages**", *quoted] if quoted else [])]
-
-
-def _is_passage(claim: Claim) -> bool:
-    """Say whether a claim quotes an abstract word for word, as extraction does."""
-    return any(f"“{without_stop(citation.quote)}”" in claim.text for citation in claim.citations)
 
 
 def marked_claim(claim: Claim) -> str:
@@ -77,7 +73,7 @@ def _closing(turn: TurnView) -> list[str]:
     if turn.withheld:
         parts.append(_withheld(turn.withheld))
     if turn.answer:
-        parts += [f"*{chat_text(note)}*" for note in turn.answer.notes]
+        parts += [f"*{chat_text(_capital(note))}*" for note in turn.answer.notes]
     if turn.error:
         parts.append(error_notice(turn.error, can_retry=turn.can_retry))
     if turn.stopped:
@@ -100,10 +96,14 @@ def _withheld(sentences: Sequence[Withheld]) -> str:
 
 def error_notice(error: str, *, can_retry: bool = True) -> str:
     """Say in the chat that there is no answer, and why."""
-    text = chat_text(" ".join(error.split())).rstrip(".")
-    text = text[:1].upper() + text[1:]
+    text = chat_text(_capital(" ".join(error.split())))
+    text += "" if text.endswith((".", "?", "!")) else "."
     hint = ["", "Your question is kept: press *Retry* to ask it again."] if can_retry else []
-    return _notice([f"⚠️ **No answer.** {text}.", *hint])
+    return _notice([f"⚠️ **No answer.** {text}", *hint])
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _notice(lines: Sequence[str]) -> str:
@@ -146,7 +146,7 @@ def preparation_html(progress: Progress) -> str:
 
 def trouble_html(error: str) -> str:
     """Say why the library can't be used."""
-    text = inline_html(error[:1].upper() + error[1:])
+    text = inline_html(_capital(error))
     return f'<div class="prep bad" role="alert">⚠️ {text}</div>'
 
 

@@ -36,6 +36,7 @@ HEADERS = (
 )
 CLOSED = (
     "/monitoring",
+    "/openapi.json",
     "/gradio_api/custom_component",
     "/gradio_api/deep_link",
     "/gradio_api/dev",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from paper_qa.citing import without_stop
 from paper_qa.domain import (
     Answer,
     Citation,
@@ -11,11 +12,22 @@ from paper_qa.domain import (
     Evidence,
     Paper,
     Sources,
-    Span,
     Stage,
     Turn,
     Withheld,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Words of an abstract to mark, ``[start, end)``, and which marker of the message cites them.
+
+    Markers are counted from 0 in the order in which they stand in the message.
+    """
+
+    start: int
+    end: int
+    marker: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +100,41 @@ def missing_papers(turn: TurnView) -> list[str]:
     return [item.paper_id for item in named if turn.paper(item.paper_id) is None]
 
 
-def cited_spans(turn: TurnView, paper_id: str) -> list[Span]:
-    """Return the spans of a paper that the claims cite."""
-    return [Span(c.start, c.end) for c in turn.citations if c.paper_id == paper_id]
+def written_and_quoted(claims: Sequence[Claim]) -> tuple[list[Claim], list[Claim]]:
+    """Part the claims into sentences that were written, and passages quoted word for word.
+
+    The message shows them in this order. Extraction quotes, and steps in for a model that fails.
+    """
+    quoted = [claim for claim in claims if _is_quoted(claim)]
+    return [claim for claim in claims if not _is_quoted(claim)], quoted
 
 
-def evidence_spans(turn: TurnView, paper_id: str) -> list[Span]:
-    """Return the spans of a paper that were read for the answer, the strongest first."""
+def _is_quoted(claim: Claim) -> bool:
+    return any(f"“{without_stop(citation.quote)}”" in claim.text for citation in claim.citations)
+
+
+def cited_marks(turn: TurnView, paper_id: str) -> list[Mark]:
+    """Return the words of a paper that the claims cite."""
+    marks: list[Mark] = []
+    marker = -1
+    written, quoted = written_and_quoted(turn.claims)
+    for claim in (*written, *quoted):
+        for number in sorted({citation.number for citation in claim.citations}):
+            marker += 1
+            marks += [
+                Mark(citation.start, citation.end, marker)
+                for citation in claim.citations
+                if (citation.number, citation.paper_id) == (number, paper_id)
+            ]
+    return marks
+
+
+def evidence_marks(turn: TurnView, paper_id: str) -> list[Mark]:
+    """Return the words of a paper that were read for the answer, the strongest first."""
     found = sorted(
         (item for item in turn.evidence if item.paper_id == paper_id), key=lambda item: -item.score
     )
-    return [Span(item.start, item.end) for item in found]
+    return [Mark(item.start, item.end) for item in found]
 
 
 def history_of(turns: Sequence[TurnView]) -> list[Turn]:

@@ -137,13 +137,21 @@ function flash(element) {
   element.classList.add("flash");
 }
 
+function marksOf(link) {
+  // The words that this marker cites; the card may hold those of other markers too.
+  const index = [...link.closest(".bot-row").querySelectorAll("a.cite")].indexOf(link);
+  return [...cardOf(link).querySelectorAll(`mark.c${index}`)];
+}
+
 function jump(link) {
   const card = cardOf(link);
   if (!card) return;
   hidePreview();
-  const mark = card.querySelector("mark");
+  document.querySelectorAll("mark.here").forEach((mark) => mark.classList.remove("here"));
+  const marks = marksOf(link);
+  for (const mark of marks) mark.classList.add("here");
   const fits = card.offsetHeight < innerHeight * 0.6;
-  reveal(fits || !mark ? card : mark, "center");
+  reveal(fits || !marks.length ? card : marks[0], "center");
   card.focus({ preventScroll: true });
   flash(card);
 }
@@ -179,7 +187,7 @@ function showPreview(link) {
   const parts = [card.querySelector("h3"), card.querySelector(".meta")];
   // Nodes are cloned, never written as HTML: what was made safe stays safe.
   preview.replaceChildren(...parts.map((node) => node.cloneNode(true)));
-  for (const mark of card.querySelectorAll("mark")) preview.append(mark.cloneNode(true));
+  for (const mark of marksOf(link)) preview.append(mark.cloneNode(true));
   // The styles of formulas hold inside Gradio's container only.
   document.querySelector(".gradio-container").append(preview);
   preview.hidden = false;
@@ -221,6 +229,20 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("scroll", placePreview, { capture: true, passive: true });
 
+// ---- the question box ------------------------------------------------------------------------------
+
+function refuseBlank(event) {
+  const isEnter = event.type === "keydown" && event.key === "Enter" && !event.shiftKey;
+  const isSend = event.type === "click" && event.target.closest("#box .submit-button");
+  if (!isSend && !(isEnter && event.target.matches("#box textarea"))) return;
+  if (document.querySelector("#box textarea").value.trim()) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}
+
+document.addEventListener("keydown", refuseBlank, { capture: true });
+document.addEventListener("click", refuseBlank, { capture: true });
+
 // ---- copies are plain text ------------------------------------------------------------------------
 
 const plain = (text) =>
@@ -257,11 +279,11 @@ document.addEventListener("copy", (event) => {
 
 // ---- what Gradio leaves unsaid ----------------------------------------------------------------------
 
-const opened = new Map(); // folds of the panel that the reader opened or closed, by place
+const opened = new Map(); // folds of the panel that the reader opened or closed
 
 const foldKey = (fold) => {
-  const turn = fold.closest("details.turn");
-  return `${turn.id}/${[...turn.querySelectorAll("details")].indexOf(fold)}`;
+  const title = fold.closest(".card")?.querySelector(".title").textContent ?? "";
+  return `${fold.closest(".turn").id} ${title}`;
 };
 
 document.addEventListener("click", (event) => {
@@ -271,7 +293,9 @@ document.addEventListener("click", (event) => {
 
 function keepFolds() {
   // The panel is drawn anew while an answer is written; what the reader opened stays open.
-  for (const fold of document.querySelectorAll("#sources details")) {
+  const folds = document.querySelectorAll("#sources details");
+  if (!folds.length) opened.clear(); // a new chat
+  for (const fold of folds) {
     const isOpen = opened.get(foldKey(fold));
     if (isOpen !== undefined && fold.open !== isOpen) fold.open = isOpen;
   }

@@ -1,0 +1,118 @@
+"""An answer while it is being made: claims, numbers, notes, and the time that it took."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from paper_qa.citing import Numbering, compose, refer
+from paper_qa.domain import (
+    AbstainReason,
+    Answer,
+    Claim,
+    Evidence,
+    Paper,
+    ScoredPaper,
+    Timings,
+    Turn,
+    Usage,
+    Withheld,
+)
+from paper_qa.extraction import extract
+from paper_qa.questions import Question
+
+NUM_SEE = 3
+NUM_RETRIEVED = 10
+
+ABSTENTIONS: dict[AbstainReason, str] = {
+    "no_evidence": "The abstracts in this library do not treat this.",
+    "not_in_abstract": "The closest abstracts do not say this.",
+    "language": (
+        "This question is in a language that the search cannot read, and no language model is "
+        "configured to translate it: ask in English."
+    ),
+}
+
+
+@dataclass(slots=True)
+class Task:
+    """A question with what was found for it, and when it arrived (``time.monotonic``)."""
+
+    question: Question
+    hits: Sequence[ScoredPaper]
+    evidence: Sequence[Evidence]
+    history: Sequence[Turn] = ()
+    started: float = field(default_factory=time.monotonic)
+    retrieve_s: float = 0.0
+
+    @property
+    def papers(self) -> dict[str, Paper]:
+        """The retrieved papers by id."""
+        return {hit.paper.id: hit.paper for hit in self.hits}
+
+
+class AnswerInProgress:
+    """What is known of an answer so far, and the answer when nothing more comes."""
+
+    def __init__(self, task: Task, model: str) -> None:
+        self.task = task
+        self.model = model
+        self.numbering = Numbering()
+        self.claims: list[Claim] = []
+        self.withheld: list[Withheld] = []
+        self.notes: list[str] = []
+        self.usage = Usage()
+        self.confidence = 0.0
+        self._first_claim_s = 0.0
+
+    def add(self, claim: Claim) -> Claim:
+        """Take a claim in, and give it back."""
+        self._first_claim_s = self._first_claim_s or self._elapsed()
+        self.claims.append(claim)
+        return claim
+
+    def extracted(self) -> list[Claim]:
+        """Return the key passages, less those that are cited already."""
+        cited = {(c.paper_id, c.start) for claim in self.claims for c in claim.citations}
+        task = self.task
+        claims = extract(task.question, task.evidence, task.papers, self.numbering)
+        return [c for c in claims if (c.citations[0].paper_id, c.citations[0].start) not in cited]
+
+    def answer(self) -> Answer:
+        """Return the answer that the claims make."""
+        as_list = self.task.question.kind == "list"
+        return self._answer(
+            text=compose(self.claims, as_list=as_list),
+            claims=tuple(self.claims),
+            references=self.numbering.references(self.task.papers),
+        )
+
+    def abstention(self, reason: AbstainReason) -> Answer:
+        """Return the word that there is no answer, with the papers worth opening."""
+        nearest = [hit.paper for hit in self.task.hits[:NUM_SEE]] if reason != "language" else []
+        return self._answer(
+            text=ABSTENTIONS[reason],
+            abstained=True,
+            abstain_reason=reason,
+            see=tuple(refer(paper, 0) for paper in nearest),
+        )
+
+    def _answer(self, **fields: Any) -> Answer:
+        return Answer(
+            question=self.task.question.text,
+            withheld=tuple(self.withheld),
+            retrieved=tuple(self.task.hits[:NUM_RETRIEVED]),
+            confidence=round(self.confidence, 3),
+            notes=tuple(self.notes),
+            usage=self.usage,
+            model=self.model,
+            timings=Timings(
+                round(self.task.retrieve_s, 4),
+                round(self._first_claim_s, 4),
+                round(self._elapsed(), 4),
+            ),
+            **fields,
+        )
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self.task.started

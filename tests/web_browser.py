@@ -1,0 +1,160 @@
+"""What is needed by tests that drive the chat in a real browser.
+
+A page fails its test when it asks another host for anything, runs a script it should not, or
+writes an error to its console. Set CHAT_SCREENSHOTS to a folder to get pictures of what was tested.
+"""
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Page,
+    expect,
+    sync_playwright,
+)
+
+from paper_qa.web import build_app
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
+SCREENSHOTS = os.environ.get("CHAT_SCREENSHOTS")
+PATIENCE_MS = 30_000
+"""For machines that are busy with something else; nothing ever waits this long on an idle one."""
+
+
+@contextmanager
+def served(qa: Any) -> Iterator[str]:
+    """Serve the chat in a thread, and yield its address."""
+    config = uvicorn.Config(
+        build_app(qa), port=0, log_level="warning", timeout_graceful_shutdown=0, lifespan="on"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.02)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Yield a browser that knows no host but this machine; skip the test where there is none."""
+    if not Path(CHROMIUM).exists():
+        pytest.skip("needs Chromium: apt-get install chromium")
+    expect.set_options(timeout=PATIENCE_MS)
+    arguments = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class ChatPage:
+    """A page of the chat, in the words of the person who uses it."""
+
+    page: Page
+
+    @property
+    def box(self) -> Locator:
+        return self.page.get_by_role("textbox", name="Question")
+
+    @property
+    def answers(self) -> Locator:
+        return self.page.locator("#chat .bot-row")
+
+    @property
+    def status(self) -> Locator:
+        return self.page.locator("#state-text")
+
+    @property
+    def panel(self) -> Locator:
+        return self.page.locator("#sources")
+
+    def open(self, url: str) -> "ChatPage":
+        self.page.goto(url)
+        expect(self.box).to_be_focused()
+        return self
+
+    def ask(self, question: str) -> Locator:
+        """Ask, and return the answer once it is over."""
+        before = self.answers.count()
+        self.send(question)
+        expect(self.answers).to_have_count(before + 1)
+        return self.finished()
+
+    def send(self, question: str) -> None:
+        self.box.fill(question)
+        self.box.press("Enter")
+
+    def finished(self) -> Locator:
+        """Wait for the answer to be over, and return it."""
+        expect(self.page.get_by_role("button", name="Send question")).to_be_visible()
+        expect(self.page.locator("#chat [role=log]")).to_have_attribute("aria-busy", "false")
+        expect(self.answers.last).not_to_contain_text("…")
+        return self.answers.last
+
+    def marker(self, label: str) -> Locator:
+        """Return the first marker of this label in the last answer."""
+        return self.answers.last.locator(f"a.cite[data-label='{label}']").first
+
+    def card(self, turn: int, label: str) -> Locator:
+        return self.page.locator(f"#src-{turn}-{label}")
+
+    def picture(self, name: str) -> None:
+        if SCREENSHOTS:
+            self.page.wait_for_timeout(600)  # Gradio fades things in
+            self.page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png")
+
+
+@contextmanager
+def window(browser: Browser, **options: Any) -> Iterator[BrowserContext]:
+    """Yield a window, at desktop size unless told otherwise."""
+    defaults = {"viewport": {"width": 1280, "height": 860}, "reduced_motion": "reduce"}
+    context = browser.new_context(**defaults | options)
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
+
+
+@contextmanager
+def chat_page(window: BrowserContext) -> Iterator[ChatPage]:
+    """Yield an empty page, and complain of what it should not have done."""
+    complaints: list[str] = []
+
+    def on_console(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            complaints.append(f"console: {message.text}")
+
+    page = window.new_page()
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: complaints.append(f"script: {error}"))
+    page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: complaints.extend(_outside(request.url)))
+    page.on("popup", lambda popup: complaints.append(f"popup: {popup.url}"))
+    yield ChatPage(page)
+    page.close()
+    assert complaints == []
+
+
+def _outside(url: str) -> list[str]:
+    is_inside = url.startswith(("http://127.0.0.1:", "data:", "blob:"))
+    return [] if is_inside else [f"outside: {url}"]
