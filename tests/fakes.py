@@ -1,10 +1,19 @@
 """Stand-ins that are real implementations of the interfaces, small and the same on every run."""
 
 import re
+from collections.abc import Sequence
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.llms import (
+    CompletionResponse,
+    CompletionResponseGen,
+    CustomLLM,
+    LLMMetadata,
+)
+from pydantic import PrivateAttr
 
 
 class HashedEmbedding(BaseEmbedding):
@@ -30,3 +39,42 @@ class HashedEmbedding(BaseEmbedding):
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return self._get_text_embedding(query)
+
+
+class ScriptedLLM(CustomLLM):
+    """Another program's LLM: says its pieces, and then may fail; keeps the prompts it was given."""
+
+    pieces: Sequence[str] = ()
+    name: str = "scripted"
+    _error: Exception | None = PrivateAttr()
+    _prompts: list[str] = PrivateAttr(default_factory=list)
+
+    def __init__(self, *pieces: str, error: Exception | None = None, **fields: Any) -> None:
+        super().__init__(pieces=pieces, **fields)
+        self._error = error
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "ScriptedLLM"
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name=self.name)
+
+    @property
+    def prompts(self) -> list[str]:
+        return self._prompts
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return list(self.stream_complete(prompt))[-1]
+
+    def stream_complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponseGen:
+        self._prompts.append(prompt)
+        text = ""
+        for piece in self.pieces:
+            text += piece
+            yield CompletionResponse(text=text, delta=piece)
+        if self._error:
+            raise self._error

@@ -21,7 +21,8 @@ from paper_qa.cli.options import Llm
 from paper_qa.cli.serving import has_screen
 from paper_qa.settings import Settings
 
-PROJECT = Path(__file__).parents[1]
+pytest_plugins = ["seed_library"]
+
 PAPER_QA = [sys.executable, "-m", "paper_qa"]
 QUESTION = "How does Momentor get its training data?"
 ADA = {
@@ -31,14 +32,6 @@ ADA = {
     "authors": ["Ada Lovelace"],
     "year": 1843,
 }
-
-
-@pytest.fixture(scope="module")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a library of the seeds that is indexed, for tests that leave it as it is."""
-    home = tmp_path_factory.mktemp("cli") / "home"
-    subprocess.run([*PAPER_QA, "index", "--home", home], check=True, capture_output=True)
-    return home
 
 
 class Shell:
@@ -59,14 +52,14 @@ class Shell:
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], seeded: Path) -> Shell:
-    return Shell(capsys, seeded)
+def shell(capsys: pytest.CaptureFixture[str], seed_home: Path) -> Shell:
+    return Shell(capsys, seed_home)
 
 
 @pytest.fixture
-def own_shell(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Shell:
+def own_shell(capsys: pytest.CaptureFixture[str], copied_home: Path) -> Shell:
     """Return a shell on a library of its own, which a test may change."""
-    return Shell(capsys, tmp_path / "home")
+    return Shell(capsys, copied_home)
 
 
 @pytest.fixture
@@ -255,7 +248,7 @@ def test_a_folder_that_cannot_be_written_is_an_error(shell: Shell, tmp_path: Pat
     assert err.startswith("error: ")
 
 
-def test_a_misspelt_setting_is_an_error_before_anything_slow_is_loaded(seeded: Path) -> None:
+def test_a_misspelt_setting_is_an_error_before_anything_slow_is_loaded(seed_home: Path) -> None:
     Path(".env").write_text("PAPER_QA_PROT=1\n", "utf-8")
     code = (
         "import sys, paper_qa.cli\n"
@@ -331,8 +324,8 @@ def test_help_is_there_at_once() -> None:
     assert min(seconds() for _ in range(3)) < 0.3
 
 
-def test_a_reader_that_leaves_early_is_no_error_worth_a_word(seeded: Path) -> None:
-    environment = {**os.environ, "PAPER_QA_HOME": str(seeded)}
+def test_a_reader_that_leaves_early_is_no_error_worth_a_word(seed_home: Path) -> None:
+    environment = {**os.environ, "PAPER_QA_HOME": str(seed_home)}
     with subprocess.Popen(
         [*PAPER_QA, "export"],
         stdout=subprocess.PIPE,
@@ -347,14 +340,14 @@ def test_a_reader_that_leaves_early_is_no_error_worth_a_word(seeded: Path) -> No
     assert err == b""
 
 
-def test_ctrl_c_exits_with_130_and_no_traceback(seeded: Path) -> None:
-    environment = {**os.environ, "PAPER_QA_HOME": str(seeded)}
+def test_ctrl_c_exits_with_130_and_no_traceback(seed_home: Path) -> None:
+    environment = {**os.environ, "PAPER_QA_HOME": str(seed_home)}
     with subprocess.Popen(
         [*PAPER_QA, "evaluate"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
     ) as process:
         assert process.stderr is not None
-        while not process.stderr.readline().startswith(b"Asking"):
-            pass
+        seen = iter(process.stderr.readline, b"")
+        assert any(line.startswith(b"Asking") for line in seen)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
 
@@ -374,14 +367,15 @@ class TerminalSession:
         )
         os.close(end)
         self.text = ""
+        self._read_up_to = 0
 
     def type(self, text: str) -> None:
         os.write(self._screen, text.encode())
 
     def wait_for(self, text: str) -> None:
-        start = len(self.text)
-        while text not in self.text[start:]:
+        while (found := self.text.find(text, self._read_up_to)) < 0:
             self.text += os.read(self._screen, 4096).decode("utf-8", "replace")
+        self._read_up_to = found + len(text)
 
     def close(self) -> int:
         try:
@@ -394,8 +388,8 @@ class TerminalSession:
 
 
 @pytest.fixture
-def terminal(seeded: Path) -> Iterator[TerminalSession]:
-    session = TerminalSession("ask", home=seeded)
+def terminal(seed_home: Path) -> Iterator[TerminalSession]:
+    session = TerminalSession("ask", home=seed_home)
     yield session
     if session.process.poll() is None:
         session.process.kill()
@@ -419,7 +413,7 @@ def test_without_a_question_it_is_a_conversation(terminal: TerminalSession) -> N
 
 def test_ctrl_c_at_the_prompt_exits_with_130(terminal: TerminalSession) -> None:
     terminal.wait_for("> ")
-    terminal.type("\x03")
+    terminal.process.send_signal(signal.SIGINT)
 
     assert terminal.close() == 130
     assert "Traceback" not in terminal.text
@@ -439,8 +433,8 @@ def test_serve_on_a_busy_port_names_it_and_the_way_out(shell: Shell) -> None:
     assert err.count("\n") == 1
 
 
-def test_serve_prints_its_address_and_ends_with_ctrl_c(seeded: Path) -> None:
-    environment = {**os.environ, "PAPER_QA_HOME": str(seeded)}
+def test_serve_prints_its_address_and_ends_with_ctrl_c(seed_home: Path) -> None:
+    environment = {**os.environ, "PAPER_QA_HOME": str(seed_home)}
     with subprocess.Popen(
         [*PAPER_QA, "serve", "--port", "0"],
         stdout=subprocess.PIPE,

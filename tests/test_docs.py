@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 from paper_qa.cli.app import app
 from paper_qa.domain import Answer, Citation, Claim, Reference, Withheld
 
+pytest_plugins = ["seed_library"]
+
 PROJECT = Path(__file__).parents[1]
 PAGES = ["README.md", *(f"docs/{path.name}" for path in sorted((PROJECT / "docs").glob("*.md")))]
 COMMANDS = [
@@ -30,17 +32,25 @@ def python_blocks() -> list[object]:
     return blocks
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a library that the examples share, so that it is indexed once."""
-    return tmp_path_factory.mktemp("docs") / "home"
-
-
 @pytest.mark.parametrize("code", python_blocks())
-def test_the_example_runs(code: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PAPER_QA_HOME", str(home))
+def test_the_example_runs(code: str, copied_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAPER_QA_HOME", str(copied_home))
 
     exec(compile(code, "example", "exec"), {})  # noqa: S102 - our own documents
+
+
+def test_the_layers_are_drawn_as_they_are_enforced() -> None:
+    page, contract = (
+        re.search(pattern, text_of(name), re.MULTILINE)
+        for name, pattern in [
+            ("docs/architecture.md", r"^```\n(cli\n(?: .*\n)+)```"),
+            (".importlinter", r"^layers =\n((?: .*\n)+)"),
+        ]
+    )
+
+    assert page is not None
+    assert contract is not None
+    assert page[1].split() == contract[1].split()
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -10,6 +10,7 @@ import pytest
 from filelock import FileLock
 
 import paper_qa.indexing
+from chroma_server import running_chroma
 from fakes import HashedEmbedding
 from paper_qa.domain import Paper
 from paper_qa.errors import LibraryError, ModelError
@@ -584,3 +585,93 @@ def test_many_threads_may_search_while_one_adds_and_removes(library, index):
 
     assert errors == []
     assert agrees(library, index)
+
+
+# A Chroma server
+
+
+@pytest.fixture(scope="module")
+def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_chroma(tmp_path_factory.mktemp("server")) as url:
+        yield url
+
+
+def test_an_index_on_a_server_follows_the_library(library, server_url):
+    index = open_index(library, url=server_url)
+    library.add(make_papers(20))
+    index.refresh()
+    library.remove(["m3"])
+    assert "m3" not in found(index, text_of(3), 50)
+    library.add([make_paper(30)])
+
+    assert found(index, text_of(30), 1) == ["m30"]
+
+    index.refresh()
+    assert not (library.home / "index").exists()
+    remote = VectorIndex.connect(server_url, f"paper_qa-{library.uuid}")
+    assert remote.ids() == set(library.passages.embedded_ids("hashed"))
+    remote.close()
+    index.close()
+
+
+def test_two_libraries_on_one_server_do_not_meet(tmp_path, server_url):
+    for name, first in (("a", 0), ("b", 10)):
+        library = Library(tmp_path / name)
+        index = open_index(library, url=server_url)
+        library.add(make_papers(5, start=first))
+        index.refresh()
+        assert sorted(found(index, "parsing", 50)) == sorted(f"m{first + n}" for n in range(5))
+        index.close()
+        library.close()
+
+
+def test_a_collection_that_somebody_emptied_is_filled_again(library, server_url):
+    index = open_index(library, url=server_url)
+    library.add(make_papers(5))
+    index.refresh()
+    index.close()
+    remote = VectorIndex.connect(server_url, f"paper_qa-{library.uuid}")
+    remote.clear()
+    remote.close()
+
+    assert found(index, text_of(2), 1) == ["m2"]
+    index.close()
+
+
+def test_another_model_on_a_server_needs_a_rebuild_too(library, server_url):
+    index = open_index(library, url=server_url)
+    library.add(make_papers(5))
+    index.refresh()
+    model = HashedEmbedding(model_name="other", dim=32)
+    other = open_index(library, model, server_url)
+    with pytest.raises(LibraryError, match="--rebuild"):
+        other.refresh()
+
+    other.refresh(rebuild=True)
+
+    assert len(other.search(np.ones(32, dtype=np.float32), 9)) == 5
+    index.close()
+    other.close()
+
+
+def test_moving_to_a_server_and_back_embeds_nothing_again(library, server_url):
+    library.add(make_papers(5))
+    for url in ("", server_url, ""):
+        index = open_index(library, url=url)
+        assert index.num_pending() == 5
+        assert found(index, text_of(2), 1) == ["m2"]
+        assert index.num_pending() == 0
+        index.close()
+
+
+def test_a_server_that_has_gone_is_an_error_with_what_to_do(library, tmp_path):
+    library.add(make_papers(5))
+    (tmp_path / "server").mkdir()
+    with running_chroma(tmp_path / "server") as url:
+        index = open_index(library, url=url)
+        index.refresh()
+        index.search(embed("parsing"), 3)
+
+    with pytest.raises(LibraryError, match="start it, or correct or unset PAPER_QA_CHROMA_URL"):
+        index.search(embed("parsing"), 3)
+    index.close()

@@ -1,11 +1,12 @@
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from seed_library import seed_papers
 
 from paper_qa.sentences import split_sentences
+from seeds import seed_papers
 
 EXAMPLES = [
     "One sentence. | And another one.",
@@ -44,9 +45,7 @@ EXAMPLES = [
     "A heading without a stop\n\n | And then a sentence.",
     "One line\nand the next of one sentence. | Another.",
 ]
-UNMATHS = st.text(
-    alphabet=st.sampled_from(list("aB1 .!?…。”)]*_[,;\n\t\u00a0é好- ")), max_size=60
-)
+UNMATHS = st.text(alphabet=st.sampled_from(list("aB1 .!?…。”)]*_[,;\n\t\u00a0é好- ")), max_size=60)
 
 
 def pieces(text: str) -> list[str]:
@@ -72,10 +71,9 @@ def test_a_blank_text_has_no_sentences(text: str):
     [
         "The answer is no. We show why.",
         "A query takes 16 ms. We measure it on a laptop.",
-        pytest.param("It costs $5. We paid $6 for it."),
+        "It costs $5. We paid $6 for it.",
     ],
 )
-@pytest.mark.xfail(strict=True, reason="F13: 'no', 'ms' and money are taken for something else")
 def test_words_that_look_like_abbreviations_end_sentences_too(text: str):
     assert len(pieces(text)) == 2
 
@@ -88,14 +86,12 @@ def test_the_sentences_hold_everything_but_blanks(text: str):
         outside[span.start : span.end] = " " * (span.end - span.start)
 
     assert not "".join(outside).strip()
-    assert all(first.end <= second.start for first, second in zip(spans, spans[1:], strict=False))
+    assert all(first.end <= second.start for first, second in pairwise(spans))
     assert all(piece and piece == piece.strip() for piece in pieces(text))
 
 
 @given(UNMATHS, UNMATHS)
-def test_a_sentence_that_another_follows_does_not_change_when_more_text_comes(
-    text: str, more: str
-):
+def test_a_sentence_that_another_follows_does_not_change_when_more_text_comes(text: str, more: str):
     """Text without maths, of which a line at a time is cut, as it streams in from a model."""
     begun, whole = (line.replace("\n", " ") for line in (text, text + more))
 
@@ -111,7 +107,7 @@ def test_the_seeds_are_cut_into_what_reads_like_sentences():
         for piece in pieces(paper.abstract)
         if not 3 <= len(piece.split()) <= 90
         or piece.count("$") % 2
-        or piece.count("(") - piece.count(")") not in {0, -1}  # "$1)$ first, $2)$ second"
+        or piece.count("(") > piece.count(")")  # and not the other way round: "i) first, ii) then"
         or piece[0].islower()
         or re.search(r"\b(?:e\.g|i\.e|et al|vs|w\.r\.t)\.$", piece)
     ]
@@ -123,6 +119,6 @@ def test_the_seeds_have_as_many_sentences_as_a_reader_counts():
     counts = {paper.id: len(pieces(paper.abstract)) for paper in seed_papers().values()}
 
     assert counts["qian24a"] == 7
-    assert counts["dai24a"] == 5
+    assert counts["dai24a"] == 6
     assert 580 <= sum(counts.values()) <= 640
-    assert min(counts.values()) >= 3
+    assert min(counts.values()) >= 2

@@ -1,9 +1,6 @@
 import shutil
 import socket
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +9,7 @@ import pytest
 from llama_index.core import VectorStoreIndex
 from llama_index.vector_stores.chroma import ChromaVectorStore
 
+from chroma_server import running_chroma
 from fakes import HashedEmbedding
 from paper_qa.chunking import chunk_paper, passage_text
 from paper_qa.domain import Passage
@@ -244,27 +242,8 @@ def test_a_damaged_graph_is_said_to_be_damaged(tmp_path, built, entries):
 
 @pytest.fixture(scope="module")
 def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    chroma = Path(sys.executable).parent / "chroma"
-    folder = tmp_path_factory.mktemp("server")
-    process = subprocess.Popen(
-        [chroma, "run", "--path", folder, "--host", "127.0.0.1", "--port", str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=folder,
-    )
-    url = f"http://127.0.0.1:{port}"
-    for _ in range(300):
-        try:
-            VectorIndex.connect(url, "probe").close()
-            break
-        except ChromaServerError:
-            time.sleep(0.1)
-    yield url
-    process.kill()
-    process.wait()
+    with running_chroma(tmp_path_factory.mktemp("server")) as url:
+        yield url
 
 
 def test_a_collection_on_a_server_does_the_same(server_url, entries, index):

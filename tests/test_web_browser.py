@@ -167,7 +167,8 @@ def test_when_the_model_fails_the_key_passages_are_shown_and_a_line_says_so(
 
     expect(answer).to_contain_text("Key passages")
     expect(answer).to_contain_text("automatic data generation engine")
-    expect(answer.locator("p > em:only-child")).to_contain_text("key")
+    expect(answer.locator("p > em:only-child")).to_contain_text("PAPER_QA_LLM_API_KEY")
+    expect(chat.status).to_contain_text("Answered by extraction")
     chat.picture("model-failed")
 
 
@@ -424,10 +425,12 @@ def test_withheld_sentences_are_folded_away(chat: ChatPage, qa: ScriptedQA, url:
 # ---- the first start ---------------------------------------------------------------------------
 
 
-def test_while_the_library_is_built_the_page_says_so_and_then_works(chat: ChatPage) -> None:
+def test_while_the_library_is_built_the_page_says_so_and_then_works(
+    desktop: BrowserContext,
+) -> None:
     qa = ScriptedQA(PAPERS, prepare_steps=30, prepare_step_s=0.25)
     qa.events = play("How?", PAPERS, claims())
-    with served(qa) as url:
+    with served(qa) as url, chat_page(desktop) as chat:
         chat.open(url)
         expect(chat.page.get_by_text("Preparing the library")).to_be_visible()
         expect(chat.page.get_by_role("progressbar").first).to_be_visible()
@@ -440,9 +443,10 @@ def test_while_the_library_is_built_the_page_says_so_and_then_works(chat: ChatPa
         expect(chat.page.locator("#about")).to_contain_text("3 papers")
 
 
-def test_a_library_that_can_not_be_opened_is_told(chat: ChatPage) -> None:
+def test_a_library_that_can_not_be_opened_is_told(desktop: BrowserContext) -> None:
     errors = [LibraryError(f"the library is newer than this version {EVIL}")] * 5
-    with served(ScriptedQA(PAPERS, prepare_errors=[*errors])) as url:
+    qa = ScriptedQA(PAPERS, prepare_errors=[*errors])
+    with served(qa) as url, chat_page(desktop) as chat:
         chat.open(url)
 
         expect(chat.page.get_by_role("alert")).to_contain_text("The library is newer")

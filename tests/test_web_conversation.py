@@ -7,7 +7,7 @@ import pytest
 
 from paper_qa.domain import Turn
 from paper_qa.errors import LibraryError, ModelConnectionError, PaperQAError
-from paper_qa.web.conversation import run_turn
+from paper_qa.web.conversation import FAULT, run_turn
 from paper_qa.web.examples import NUM_EXAMPLES, example_questions
 from paper_qa.web.preparation import Preparation, Progress
 from paper_qa.web.turn import TurnView
@@ -60,6 +60,19 @@ def test_an_error_ends_the_turn_and_keeps_what_had_come() -> None:
     assert last.error == "the endpoint broke off"
     assert last.stage == ""
     assert len(last.claims) == 2
+
+
+def test_a_fault_of_the_program_is_told_on_the_page_and_explained_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    qa = ScriptedQA(PAPERS, play("How?", PAPERS, claims())[:-1], error=ZeroDivisionError("detail"))
+
+    last = collect(qa)[-1]
+
+    assert last.error == FAULT
+    assert len(last.claims) == 2
+    assert "detail" not in FAULT
+    assert "ZeroDivisionError: detail" in caplog.text
 
 
 def test_papers_that_only_the_answer_names_are_looked_up_and_removed_ones_left_out() -> None:

@@ -200,6 +200,12 @@ def test_the_status_line_says_who_answered_and_how_fast(turn: TurnView, line: st
     assert status(turn) == line
 
 
+def test_passages_that_step_in_for_a_model_are_not_called_its_answer() -> None:
+    answer = scripted_answer("q", PAPERS, [claims()[0]], model="gpt-x")
+
+    assert "by extraction" in status(advance(TurnView("q"), answer))
+
+
 def test_the_status_line_is_spoken_and_inert() -> None:
     html = status_html(f"Answered by {EVIL}")
 

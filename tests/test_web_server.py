@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -191,19 +192,23 @@ def test_a_port_that_needs_rights_says_so() -> None:
     assert "more rights" in _refused("127.0.0.1", 80, PermissionError(13, "denied"))
 
 
-def test_the_chat_is_served_until_it_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_chat_is_served_until_it_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     seen: list[tuple[str, int]] = []
 
     def look(url: str) -> None:
-        try:
-            seen.append((url, httpx.get(url, trust_env=False).status_code))
-        finally:
+        open_page = httpx.stream("GET", f"{url}/gradio_api/heartbeat/x", trust_env=False)
+        with suppress(httpx.RemoteProtocolError), open_page as heartbeat:
+            seen.append((url, heartbeat.status_code))
             os.kill(os.getpid(), signal.SIGINT)
+            for _ in heartbeat.iter_raw():  # as long as the server lets it
+                pass
 
     def ready(url: str) -> None:
-        threading.Thread(target=look, args=(url,)).start()
+        threading.Thread(target=look, args=(url,), name="page").start()
 
     with pytest.raises(KeyboardInterrupt):
         serve(ScriptedQA(PAPERS), port=0, on_ready=ready, open_browser=True)
@@ -212,6 +217,8 @@ def test_the_chat_is_served_until_it_is_interrupted(monkeypatch: pytest.MonkeyPa
     assert status == 200
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
     assert opened == [url]
+    assert "page" not in [thread.name for thread in threading.enumerate()]
+    assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []
 
 
 @pytest.mark.parametrize(

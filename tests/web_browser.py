@@ -27,6 +27,7 @@ from playwright.sync_api import (
 )
 
 from paper_qa.web import build_app
+from paper_qa.web.server import _Server
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
 SCREENSHOTS = os.environ.get("CHAT_SCREENSHOTS")
@@ -37,10 +38,8 @@ PATIENCE_MS = 30_000
 @contextmanager
 def served(qa: Any) -> Iterator[str]:
     """Serve the chat in a thread, and yield its address."""
-    config = uvicorn.Config(
-        build_app(qa), port=0, log_level="warning", timeout_graceful_shutdown=0, lifespan="on"
-    )
-    server = uvicorn.Server(config)
+    config = uvicorn.Config(build_app(qa), port=0, log_level="warning")
+    server = _Server(config, ready=lambda: None)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -152,7 +151,7 @@ def chat_page(window: BrowserContext) -> Iterator[ChatPage]:
     page.on("popup", lambda popup: complaints.append(f"popup: {popup.url}"))
     yield ChatPage(page)
     page.close()
-    assert complaints == []
+    assert not complaints, complaints
 
 
 def _outside(url: str) -> list[str]:

@@ -24,7 +24,7 @@ An error is one line on stderr that begins with `error:` and says what to do.
 Wherever `--home` or `--llm` is missing, the [settings](configuration.md) hold.
 
 This page is written by `make docs`.
-"""
+"""  # noqa: E501 - a line is a sentence
 
 
 def main() -> None:

@@ -31,6 +31,7 @@ from paper_qa.errors import (
     ModelNotFoundError,
     ModelRateLimitError,
     PaperQAError,
+    QuestionError,
     UnknownPaperError,
 )
 
@@ -59,6 +60,7 @@ __all__ = [
     "PaperQA",
     "PaperQAError",
     "Place",
+    "QuestionError",
     "Reference",
     "ScoredPaper",
     "Settings",

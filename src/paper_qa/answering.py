@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from paper_qa.citing import Numbering, compose, refer
+from paper_qa.citing import Numbering, compose, refer, without_stop
 from paper_qa.domain import (
     AbstainReason,
     Answer,
@@ -61,6 +61,7 @@ class AnswerInProgress:
         self.claims: list[Claim] = []
         self.withheld: list[Withheld] = []
         self.notes: list[str] = []
+        self.declined = False  # the model said that the abstracts do not answer
         self.usage = Usage()
         self.confidence = 0.0
         self._first_claim_s = 0.0
@@ -70,6 +71,11 @@ class AnswerInProgress:
         self._first_claim_s = self._first_claim_s or self._elapsed()
         self.claims.append(claim)
         return claim
+
+    def is_new(self, text: str) -> bool:
+        """Tell whether this has not been said before; small models repeat themselves."""
+        said = [claim.text for claim in self.claims] + [item.text for item in self.withheld]
+        return without_stop(text) not in map(without_stop, said)
 
     def extracted(self) -> list[Claim]:
         """Return the key passages, less those that are cited already."""

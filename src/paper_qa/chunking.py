@@ -6,6 +6,7 @@ from hashlib import sha256
 from paper_qa.domain import Paper, Passage
 from paper_qa.sentences import split_sentences
 
+NUM_MARKS = 2  # tokens that stand around every text
 MAX_TOKENS = 256  # the length that the built-in embedder was tuned for
 
 
@@ -25,7 +26,7 @@ def chunk_paper(
     passages: list[Passage] = []
     start, end, used = -1, -1, 0
     for span in split_sentences(paper.abstract):
-        cost = num_tokens(paper.abstract[span.start : span.end])
+        cost = num_tokens(paper.abstract[span.start : span.end]) - NUM_MARKS
         if start >= 0 and used + cost > budget:
             passages.append(_passage(paper, start, end))
             start, used = -1, 0

@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from paper_qa.domain import Citation, Claim, Paper, Reference, Span
 
+_FOREIGN_MARKER = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
+_STOP = re.compile(r"[.!?…]+$")
+
 
 class Numbering:
     """Gives papers their numbers, from 1, in the order in which they are first cited."""
@@ -41,8 +44,9 @@ def with_markers(claim: Claim) -> str:
     """Return a claim as it stands in the answer: the markers before the full stop."""
     numbers = sorted({citation.number for citation in claim.citations})
     markers = "".join(f"[{number}]" for number in numbers)
-    text, stop = claim.text.rstrip(), "."
-    if match := re.search(r"[.!?…]+$", text):
+    # What looks like a marker in a quote is the paper's own, and points to nothing here.
+    text, stop = _FOREIGN_MARKER.sub(r"(\1)", claim.text.rstrip()), "."
+    if match := _STOP.search(text):
         text, stop = text[: match.start()], match[0]
     return f"{text} {markers}{stop}" if markers else f"{text}{stop}"
 

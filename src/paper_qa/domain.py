@@ -3,8 +3,9 @@
 Offsets are counted in characters of ``Paper.abstract`` (Python ``str`` indices), end exclusive.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 Support = Literal["supported", "computed", "contradicted", "not_mentioned"]
 AbstainReason = Literal["no_evidence", "not_in_abstract", "language"]
@@ -205,8 +206,10 @@ def _without(fields: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _listed(value: Any) -> Any:
     """Turn the tuples inside ``value`` into lists, as JSON has them."""
-    if isinstance(value, dict):
-        return {key: _listed(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_listed(item) for item in value]
-    return value
+    match value:
+        case dict():
+            return {key: _listed(item) for key, item in cast("dict[str, Any]", value).items()}
+        case list() | tuple():
+            return [_listed(item) for item in cast("Sequence[Any]", value)]
+        case _:
+            return value

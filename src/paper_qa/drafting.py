@@ -3,60 +3,86 @@
 import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 from llama_index.core.llms import LLM, ChatMessage
 
 from paper_qa.domain import Usage
+from paper_qa.errors import ModelError, PaperQAError
 from paper_qa.llm.reply import usage_of
-from paper_qa.sentences import split_sentences
+from paper_qa.sentences import MATHS, split_sentences
 
-_MARKER = re.compile(r"\s*\[\s*\d{1,2}(?:\s*[,;–-]\s*\d{1,2})*\s*\](?!\()")
+_MARKER = re.compile(r"\s*\[\s*[1-9]\d{0,2}(?:\s*[,;–-]\s*[1-9]\d{0,2})*\s*\](?!\()")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _WRAPPING = re.compile(r"^(?:\*\*|__)(.*?)(?:\*\*|__)$", re.DOTALL)
+_OPENED = re.compile(r"\$|\\\(|\\\[")
 
 
-@dataclass(slots=True)
 class Draft:
-    """Reads a stream of text and gives its sentences, each as soon as the next one has begun."""
+    """What a model writes, read as a stream; ``usage`` is what the request has cost so far."""
 
-    usage: Usage = field(default_factory=Usage)
+    def __init__(self) -> None:
+        self.usage = Usage()
 
     async def sentences(self, llm: LLM, messages: Sequence[tuple[str, str]]) -> AsyncGenerator[str]:
-        """Yield the sentences of the model's answer, without markers and bullets."""
-        chat = [ChatMessage(role=role, content=content) for role, content in messages]
+        """Yield the sentences of the answer, each as soon as the next one has begun.
+
+        Raises:
+            ModelError: the model failed, whichever it is.
+        """
         self.usage = Usage(llm_calls=1)
         text, given = "", 0
-        async with aclosing(cast("Any", await llm.astream_chat(chat))) as stream:
-            async for response in stream:
-                self.usage = _latest(usage_of(response), self.usage)
-                text += response.delta or ""
-                whole = _pieces(text)[:-1]
-                for piece in whole[given:]:
-                    yield piece
+        async with aclosing(self._deltas(llm, messages)) as deltas:
+            async for delta in deltas:
+                text += delta
+                whole = whole_sentences(text)
+                for sentence in whole[given:]:
+                    yield sentence
                 given = max(given, len(whole))
-        for piece in _pieces(text)[given:]:
-            yield piece
+        for sentence in all_sentences(text)[given:]:
+            yield sentence
+
+    async def _deltas(self, llm: LLM, messages: Sequence[tuple[str, str]]) -> AsyncGenerator[str]:
+        chat = [ChatMessage(role=role, content=content) for role, content in messages]
+        try:
+            async with aclosing(cast("Any", await llm.astream_chat(chat))) as stream:
+                async for response in stream:
+                    usage = usage_of(response)
+                    if usage.prompt_tokens or usage.completion_tokens:
+                        self.usage = usage
+                    yield response.delta or ""
+        except PaperQAError:
+            raise
+        except Exception as error:  # a model handed in from outside may raise anything
+            raise ModelError(f"{llm.class_name()} failed: {error}") from error
 
 
-def _latest(usage: Usage, before: Usage) -> Usage:
-    return usage if usage.prompt_tokens or usage.completion_tokens else before
+def all_sentences(text: str) -> list[str]:
+    """Return the sentences of a text, without the bullets of lists; a line break ends one too."""
+    lines = (_BULLET.sub("", line) for line in text.split("\n"))
+    return [line[span.start : span.end] for line in lines for span in split_sentences(line)]
 
 
-def _pieces(text: str) -> list[str]:
-    """Return the sentences of a text; a line break ends one too.
+def whole_sentences(text: str) -> list[str]:
+    """Return those sentences that will stay as they are, whatever comes after ``text``.
 
-    What is given once must not change when more comes: a sentence is only cut from its successor.
+    The last one may go on, and in maths that is opened and not closed yet nothing is certain.
     """
-    found: list[str] = []
-    for line in text.split("\n"):
-        found += [line[span.start : span.end] for span in split_sentences(line)]
-    return found
+    start = text.rfind("\n") + 1
+    last_line = text[start:]
+    closed = MATHS.sub(lambda match: "x" * len(match[0]), last_line)
+    if opened := _OPENED.search(closed):
+        last_line = last_line[: opened.start()] + "…"
+    return [*all_sentences(text[:start]), *all_sentences(last_line)[:-1]]
 
 
 def clean_sentence(sentence: str) -> str:
-    """Return a model's sentence without its own markers, bullets and emphasis around it."""
-    text = _BULLET.sub("", _MARKER.sub("", sentence)).strip()
+    """Return a model's sentence without its own markers and the emphasis around it."""
+    pieces: list[str] = []
+    position = 0
+    for match in MATHS.finditer(sentence):  # in maths, [1] is an interval or an index
+        pieces += [_MARKER.sub("", sentence[position : match.start()]), match[0]]
+        position = match.end()
+    text = "".join([*pieces, _MARKER.sub("", sentence[position:])]).strip()
     wrapped = _WRAPPING.match(text)
     return (wrapped[1] if wrapped else text).strip()

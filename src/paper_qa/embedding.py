@@ -5,7 +5,6 @@ identity that a library keeps: vectors of one name can be compared, those of two
 """
 
 import asyncio
-import functools
 import json
 import os
 from abc import abstractmethod
@@ -23,9 +22,6 @@ from paper_qa.models import load_session, load_tokenizer, model_name
 from paper_qa.settings import Settings
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
-
     from paper_qa.llm.endpoint import Endpoint
 
 Vectors = NDArray[np.float32]
@@ -93,12 +89,11 @@ class OnnxEmbedding(ArrayEmbedding):
         """Return one row of length 1 for each text, the texts spread over the threads."""
         if not texts:
             return np.empty((0, DIM), dtype=np.float32)
-        work = functools.partial(_embed_one, load_session(), load_tokenizer())
         num_threads = min(self.num_threads, len(texts))
         if num_threads == 1:
-            return np.stack([work(text) for text in texts])
+            return np.stack([_embed_one(text) for text in texts])
         with ThreadPoolExecutor(num_threads, "paper-qa-embed") as pool:
-            return np.stack(list(pool.map(work, texts)))
+            return np.stack(list(pool.map(_embed_one, texts)))
 
 
 def num_tokens(text: str) -> int:
@@ -256,26 +251,24 @@ def hidden_states(text: str) -> tuple[Vectors, list[tuple[int, int]]]:
 
     The marks around the text have the offsets (0, 0); a text is read up to 256 tokens.
     """
-    return _hidden_states(load_session(), load_tokenizer(), text)
-
-
-def _embed_one(session: "InferenceSession", tokenizer: "Tokenizer", text: str) -> Vectors:
-    hidden, _ = _hidden_states(session, tokenizer, text)
-    mean = hidden.mean(axis=0)
-    return mean / np.linalg.norm(mean)
-
-
-def _hidden_states(
-    session: "InferenceSession", tokenizer: "Tokenizer", text: str
-) -> tuple[Vectors, list[tuple[int, int]]]:
-    encoding = tokenizer.encode(_encodable(text))
+    encoding = load_tokenizer().encode(_encodable(text))
     ids, offsets = encoding.ids, encoding.offsets
     if len(ids) > MAX_TOKENS:
         ids = [*ids[: MAX_TOKENS - 1], ids[-1]]
         offsets = [*offsets[: MAX_TOKENS - 1], offsets[-1]]
     inputs = {"input_ids": np.array([ids], dtype=np.int64)}
-    hidden = cast("list[Vectors]", session.run(None, inputs))[0]
+    hidden = cast("list[Vectors]", load_session().run(None, inputs))[0]
     return hidden[0], offsets
+
+
+def mean_vector(hidden: Vectors) -> Vectors:
+    """Return the vector of a text, of length 1, from its hidden states."""
+    mean = hidden.mean(axis=0)
+    return mean / np.linalg.norm(mean)
+
+
+def _embed_one(text: str) -> Vectors:
+    return mean_vector(hidden_states(text)[0])
 
 
 def _encodable(text: str) -> str:

@@ -6,6 +6,7 @@
     ├── ConfigurationError             a setting is missing, misspelt or impossible
     ├── LibraryError                   the library is missing, newer, not writable or damaged
     │   └── UnknownPaperError          no paper in the library has this id
+    ├── QuestionError                  the question is blank, or too long to be one
     ├── FormatError                    a file is not what it claims to be
     └── ModelError                     the chat or embedding model failed
         ├── ModelAuthenticationError   the endpoint refused the key
@@ -32,6 +33,10 @@ class LibraryError(PaperQAError):
 
 class UnknownPaperError(LibraryError):
     """No paper in the library has this id."""
+
+
+class QuestionError(PaperQAError):
+    """The question is blank, or too long to be one."""
 
 
 class FormatError(PaperQAError):

@@ -17,7 +17,7 @@ from paper_qa.word_index import PaperWords, QuestionWords, WordIndex
 
 NUM_PAPERS_READ = {"answer": 3, "compare": 4}
 LATER_BONUS = 0.2  # of the last sentence; abstracts set the scene first, then tell what was found
-MIN_LIST_SHARE = 0.64  # of the best paper's score, for a paper to be listed
+MIN_LIST_SHARE = 0.62  # of the best paper's score, for a paper to be listed
 
 
 class EvidenceSelector(BaseNodePostprocessor):
@@ -89,9 +89,8 @@ def relevance(
     if not len(asked.vectors) or total <= 0:
         return scores
     similarity = asked.vectors @ words.vectors.T
-    starts = np.array([span.start for span in words.spans])
     for number, span in enumerate(spans):
-        inside = (starts >= span.start) & (starts < span.end)
+        inside = words.inside(span)
         if inside.any():
             scores[number] = asked.weights @ similarity[:, inside].max(axis=1) / total
     return scores

@@ -10,8 +10,9 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 
 from paper_qa.chunking import MAX_TOKENS, chunk_paper, passage_text
 from paper_qa.domain import Passage
-from paper_qa.embedding import ArrayEmbedding
+from paper_qa.embedding import ArrayEmbedding, OnnxEmbedding
 from paper_qa.errors import LibraryError, ModelError
+from paper_qa.late_interaction import read_texts, word_model_name
 from paper_qa.library import Library
 from paper_qa.vector_cache import Vector
 
@@ -71,11 +72,21 @@ def embed_passages(
         progress("Embedding", done, max(total, done))
         texts = list(texts_of(library, [passage for _, passage in rows]).values())
         if texts:
-            vectors = embed_texts(embed_model, texts)
+            vectors = _read(library, embed_model, texts)
             check_length(model, len(vectors[0]), dim)
             library.store_vectors(model, dict(zip(texts, vectors, strict=True)))
         done += len(rows)
         after = rows[-1][0]
+
+
+def _read(library: Library, embed_model: BaseEmbedding, texts: Sequence[str]) -> list[Vector]:
+    """Embed texts; where it is the built-in model that does, their words come with the same run."""
+    if not isinstance(embed_model, OnnxEmbedding):
+        return embed_texts(embed_model, texts)
+    read = list(read_texts(texts, embed_model.num_threads))
+    words = {text: words.packed() for text, (_, words) in zip(texts, read, strict=True)}
+    library.store_word_vectors(word_model_name(), words)
+    return [vector for vector, _ in read]
 
 
 def texts_of(library: Library, passages: Sequence[Passage]) -> dict[str, str]:

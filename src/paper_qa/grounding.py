@@ -88,12 +88,11 @@ def _windows(paper: Paper, claim: EncodedWords, words: PaperWords) -> Iterator[_
     if not len(words.vectors):
         return
     similarity = claim.vectors @ words.vectors.T
-    starts = np.array([span.start for span in words.spans])
     sentences = split_sentences(paper.abstract)
     pairs = [Span(first.start, second.end) for first, second in pairwise(sentences)]
-    title = similarity[:, starts < 0].max(axis=1, initial=0.0)
+    title = similarity[:, words.starts < 0].max(axis=1, initial=0.0)
     for span in [*sentences, *pairs]:
-        inside = (starts >= span.start) & (starts < span.end)
+        inside = words.inside(span)
         if inside.any():
             # The title names what the abstract speaks of.
             yield _Window(paper, span, np.maximum(similarity[:, inside].max(axis=1), title))

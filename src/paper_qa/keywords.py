@@ -7,6 +7,8 @@ import re
 import sqlite3
 import unicodedata
 from collections.abc import Sequence
+from difflib import get_close_matches
+from itertools import pairwise
 
 from paper_qa.database import Database, listed, read_meta
 from paper_qa.schema import TOKENIZER
@@ -18,6 +20,8 @@ COMMON_SHARE = 0.05
 NUM_KEPT_ANYWAY = 3
 MAX_QUERY = 20_000  # characters
 MAX_WORDS = 64
+MIN_RESPELT = 5  # characters; shorter words look like too many others
+MIN_LIKENESS = 0.84
 
 _WORD = re.compile(r"\w+")
 _FUNCTION_WORDS = frozenset(
@@ -59,6 +63,41 @@ class KeywordSearch:
         with self._database.reading() as connection:
             self._forget_old_counts(connection)
             return min((self._count(connection, part) for part in parts), default=0)
+
+    def respelt(self, query: str) -> list[str]:
+        """Return words of the library that a query means and writes in another way.
+
+        What is written apart ("Decision NCE"), and what is in no paper and looks like a word that
+        is ("decisonnce").
+        """
+        words = _words(query)
+        with self._database.reading() as connection:
+            self._forget_old_counts(connection)
+            joined = [f"{first}{second}" for first, second in pairwise(words)]
+            found = [word for word in joined if self._count(connection, word)]
+            for word in words:
+                if len(word) >= MIN_RESPELT and not self._count(connection, word):
+                    found += self._alike(connection, word.lower())
+            return [self._written(connection, word) for word in dict.fromkeys(found)]
+
+    def _alike(self, connection: sqlite3.Connection, word: str) -> list[str]:
+        """Return the stem that looks most like a word; the first letter is seldom wrong."""
+        rows = connection.execute(
+            "SELECT term FROM keyword_counts WHERE term >= ? AND term < ? "
+            "AND abs(length(term) - ?) <= 2",
+            (word[0], chr(ord(word[0]) + 1), len(word)),
+        )
+        return get_close_matches(word, [term for (term,) in rows], n=1, cutoff=MIN_LIKENESS)
+
+    def _written(self, connection: sqlite3.Connection, word: str) -> str:
+        """Return a stem or a word as one of the papers has it."""
+        row = connection.execute(
+            "SELECT title || ' ' || abstract FROM keywords WHERE keywords MATCH ? LIMIT 1",
+            (f'"{word}"',),
+        ).fetchone()
+        stems = self._stemmer.stems(word)
+        forms = _words(row[0]) if row else []
+        return next((form for form in forms if self._stemmer.stems(form) == stems), word)
 
     def close(self) -> None:
         """Let go of what is in memory."""

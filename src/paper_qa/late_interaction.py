@@ -8,19 +8,22 @@ directions of the largest variance.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import resources
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_qa.domain import Paper, Passage, Span
-from paper_qa.embedding import hidden_states
+from paper_qa.domain import Span
+from paper_qa.embedding import hidden_states, mean_vector
+from paper_qa.models import model_name
+from paper_qa.vector_cache import WordVectors
 from paper_qa.words import content_words
 
+INT8_MAX = 127
 PROJECTION_FILE = "word_projection.npy"
-MODEL = "all-MiniLM-L6-v2-int8/words-128"
 
 Matrix = NDArray[np.float32]
 
@@ -33,42 +36,48 @@ class EncodedWords:
     spans: tuple[Span, ...]
     vectors: Matrix
 
+    def packed(self) -> WordVectors:
+        """Return them as they are kept: a byte for each number."""
+        scales: Matrix = np.abs(self.vectors).max(axis=1, initial=1e-9) / INT8_MAX
+        matrix = np.rint(self.vectors / scales[:, np.newaxis]).astype(np.int8)
+        spans = np.array([(span.start, span.end) for span in self.spans], dtype=np.int32)
+        return WordVectors(spans.reshape(-1, 2), matrix, scales)
+
 
 def encode_words(text: str) -> EncodedWords:
     """Read a text of at most 256 tokens word by word; what is longer is left out."""
-    hidden, offsets = hidden_states(text)
-    words: list[str] = []
-    spans: list[Span] = []
-    rows: list[Matrix] = []
-    starts = np.array([start for start, _ in offsets])
-    ends = np.array([end for _, end in offsets])
-    for word, span in content_words(text):
-        tokens = np.flatnonzero((starts >= span.start) & (ends <= span.end) & (ends > starts))
-        if tokens.size:
-            words.append(word)
-            spans.append(span)
-            rows.append(hidden[tokens].mean(axis=0))
+    return _words_of(text, *hidden_states(text))
+
+
+def read_texts(texts: Sequence[str], num_threads: int) -> Iterator[tuple[Matrix, EncodedWords]]:
+    """Yield the vector of each text, as the built-in embedding has it, and its words."""
+
+    def read(text: str) -> tuple[Matrix, EncodedWords]:
+        hidden, offsets = hidden_states(text)
+        return mean_vector(hidden), _words_of(text, hidden, offsets)
+
+    with ThreadPoolExecutor(num_threads, "paper-qa-read") as pool:
+        yield from pool.map(read, texts)
+
+
+def _words_of(text: str, hidden: Matrix, offsets: Sequence[tuple[int, int]]) -> EncodedWords:
+    found = content_words(text)
+    starts = np.array([start for start, _ in offsets[1:-1]])
+    first = np.searchsorted(starts, [span.start for _, span in found])
+    last = np.searchsorted(starts, [span.end for _, span in found])
+    kept = [number for number in range(len(found)) if first[number] < last[number]]
+    rows = [hidden[first[number] + 1 : last[number] + 1].mean(axis=0) for number in kept]
     matrix = np.array(rows, dtype=np.float32).reshape(len(rows), hidden.shape[1])
-    return EncodedWords(tuple(words), tuple(spans), unit_rows(matrix @ _projection()))
+    return EncodedWords(
+        tuple(found[number][0] for number in kept),
+        tuple(found[number][1] for number in kept),
+        unit_rows(matrix @ _projection()),
+    )
 
 
-def encode_paper(paper: Paper, passages: Sequence[Passage]) -> tuple[tuple[Span, ...], Matrix]:
-    """Read a paper's passages; spans are of the abstract, those of the title are below zero."""
-    spans: list[Span] = []
-    rows: list[Matrix] = []
-    for number, passage in enumerate(passages):
-        title = f"{paper.title}\n" if paper.title else ""
-        encoded = encode_words(title + paper.abstract[passage.start : passage.end])
-        shift = passage.start - len(title)
-        for span, row in zip(encoded.spans, encoded.vectors, strict=True):
-            if span.start < len(title):
-                if number == 0:
-                    spans.append(Span(span.start - len(title), span.end - len(title)))
-                    rows.append(row)
-            else:
-                spans.append(Span(span.start + shift, span.end + shift))
-                rows.append(row)
-    return tuple(spans), np.array(rows, dtype=np.float32).reshape(len(rows), _projection().shape[1])
+def word_model_name() -> str:
+    """Return the name under which word vectors are kept: other weights, another name."""
+    return f"{model_name()}/words-{_projection().shape[1]}"
 
 
 def max_sim(question: Matrix, weights: NDArray[np.float64], text: Matrix) -> float:

@@ -18,9 +18,9 @@ from paper_qa.errors import UnknownPaperError
 from paper_qa.keywords import KeywordSearch
 from paper_qa.paper_rows import insert_paper, read_papers, storable, update_paper
 from paper_qa.passages import PassageTable
-from paper_qa.vector_cache import SentenceVectors, Vector, VectorCache
+from paper_qa.vector_cache import Vector, VectorCache, WordVectors
 
-__all__ = ["AddReport", "Library", "SentenceVectors"]
+__all__ = ["AddReport", "Library", "WordVectors"]
 
 BATCH = 1000  # papers of one transaction: what a killed process loses at most
 
@@ -110,6 +110,10 @@ class Library:
         """Return up to ``k`` paper ids with BM25 scores above 0, best first, ties by id."""
         return self._keywords.search(query, k)
 
+    def respelt(self, query: str) -> list[str]:
+        """Return words of the library that a query means and writes in another way."""
+        return self._keywords.respelt(query)
+
     def num_papers_with(self, word: str) -> int:
         """Count the papers that have this word in one of its forms in title or abstract."""
         return self._keywords.count(word)
@@ -122,13 +126,13 @@ class Library:
         """Keep vectors by the text they are of; shared by all who embed for this library."""
         self._cache.store_vectors(model, items)
 
-    def sentence_vectors(self, model: str, paper_ids: Sequence[str]) -> dict[str, SentenceVectors]:
-        """Return the kept sentence vectors of those papers that have them."""
-        return self._cache.sentence_vectors(model, paper_ids)
+    def word_vectors(self, model: str, texts: Sequence[str]) -> dict[str, WordVectors]:
+        """Return the kept words of those texts that have been read."""
+        return self._cache.word_vectors(model, texts)
 
-    def store_sentence_vectors(self, model: str, items: Mapping[str, SentenceVectors]) -> None:
-        """Keep sentence vectors by paper, as long as the paper stays as it is."""
-        self._cache.store_sentence_vectors(model, items)
+    def store_word_vectors(self, model: str, items: Mapping[str, WordVectors]) -> None:
+        """Keep the words of passages by their text, as long as a paper has the passage."""
+        self._cache.store_word_vectors(model, items)
 
     def forget_other_models(self, model: str) -> None:
         """Drop the vectors of all models but one."""

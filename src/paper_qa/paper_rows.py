@@ -36,7 +36,6 @@ def update_paper(connection: sqlite3.Connection, before: Paper, after: Paper, ke
             "UPDATE papers SET chunking = '', content_key = ? WHERE number = ?",
             (key, number),
         )
-        connection.execute("DELETE FROM sentence_vectors WHERE paper = ?", (number,))
 
 
 def _insert_places(connection: sqlite3.Connection, number: int, places: Iterable[Place]) -> None:

@@ -71,6 +71,7 @@ class PaperQA:
         self._synthesizer = GroundedSynthesizer(
             llm or load_llm(self._settings),
             words,
+            self._library.papers,
             abstain_threshold=self._settings.abstain_threshold,
             flag_unsupported=self._settings.grounding == "flag",
         )
@@ -124,7 +125,7 @@ class PaperQA:
         self._plant_seeds()
         papers = read_papers(Path(source)) if isinstance(source, Path | str) else source
         report = self._library.add(papers)
-        self._index.refresh(progress)
+        self._index.refresh(progress, paper_ids=report.added + report.merged)
         return report
 
     def remove(self, *paper_ids: str) -> None:
@@ -135,7 +136,7 @@ class PaperQA:
         """
         self._plant_seeds()
         self._library.remove(paper_ids)
-        self._index.refresh()
+        self._index.refresh(paper_ids=[])
 
     def papers(self) -> list[Paper]:
         """Return all papers, in the order in which they were added."""
@@ -186,11 +187,14 @@ def _turns(history: History) -> list[Turn]:
     return [turn if isinstance(turn, Turn) else _turn(turn) for turn in history]
 
 
-def _turn(message: Mapping[str, str]) -> Turn:
-    role, content = message.get("role"), message.get("content")
-    if role not in {"user", "assistant"} or not isinstance(content, str):
-        raise ConfigurationError(
-            "a turn of the history is {'role': 'user' or 'assistant', 'content': text}, "
-            f"not {dict(message)!r}"
-        )
-    return Turn("user" if role == "user" else "assistant", content)
+def _turn(message: object) -> Turn:
+    match message:
+        case {"role": "user", "content": str(content)}:
+            return Turn("user", content)
+        case {"role": "assistant", "content": str(content)}:
+            return Turn("assistant", content)
+        case _:
+            raise ConfigurationError(
+                "a turn of the history is {'role': 'user' or 'assistant', 'content': text}, "
+                f"not {message!r}"
+            )

@@ -4,11 +4,12 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from llama_index.core.base.response.schema import Response
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle
 from typing_extensions import override
 
 from paper_qa.answering import Task
@@ -16,7 +17,7 @@ from paper_qa.domain import Event, Sources, Stage, Turn
 from paper_qa.evidence import EvidenceSelector, papers_to_read
 from paper_qa.llm.blocking import iterate
 from paper_qa.nodes import QuestionBundle, evidence_of, question_of, scored_paper
-from paper_qa.questions import understand
+from paper_qa.questions import Question, understand
 from paper_qa.retrieval import HybridRetriever
 from paper_qa.synthesizer import GroundedSynthesizer, as_response, last_answer, once
 
@@ -33,9 +34,7 @@ class PaperQueryEngine(RetrieverQueryEngine):
         super().__init__(retriever, synthesizer, [selector], CallbackManager([]))
         self._writer = synthesizer
 
-    async def aevents(
-        self, question: str | QueryBundle, history: Sequence[Turn] = ()
-    ) -> AsyncGenerator[Event]:
+    async def aevents(self, question: str, history: Sequence[Turn] = ()) -> AsyncGenerator[Event]:
         """Yield what is going on, the sources, checked claims, and the answer last.
 
         Raises:
@@ -43,37 +42,46 @@ class PaperQueryEngine(RetrieverQueryEngine):
             LibraryError: the library or its index can't be read.
         """
         started = time.monotonic()
-        bundle = (
-            question
-            if isinstance(question, QueryBundle)
-            else QuestionBundle(understand(question, history))
-        )
+        bundle = QuestionBundle(understand(question, history))
         yield Stage("Searching")
-        task = await asyncio.to_thread(self._find, bundle, history, started)
-        read = papers_to_read(task.question, task.hits)
+        found = await asyncio.to_thread(self._find, bundle)
+        task = found.task(question_of(bundle), history, started)
         yield Sources(tuple(task.hits), tuple(task.evidence))
-        yield Stage(f"Reading {len(read)} paper{'s' if len(read) != 1 else ''}")
+        num_read = len(papers_to_read(task.question, task.hits))
+        yield Stage(f"Reading {num_read} paper{'s' if num_read != 1 else ''}")
         async with aclosing(self._writer.aevents(task)) as events:
             async for event in events:
                 yield event
 
-    def _find(self, bundle: QueryBundle, history: Sequence[Turn], started: float) -> Task:
-        nodes = self.retriever.retrieve(bundle)
-        evidence = self._apply_node_postprocessors(nodes, bundle)
-        return Task(
-            question_of(bundle),
-            [scored_paper(node) for node in nodes],
-            [evidence_of(node) for node in evidence],
-            history,
-            started,
-            time.monotonic() - started,
-        )
+    def _find(self, bundle: QueryBundle) -> "_Found":
+        papers = self.retriever.retrieve(bundle)
+        return _Found(papers, self._apply_node_postprocessors(papers, bundle))
 
     @override
     async def _aquery(self, query_bundle: QueryBundle) -> Response:
-        answer = await last_answer(self.aevents(query_bundle))
-        return as_response(answer, [])
+        found = await asyncio.to_thread(self._find, query_bundle)
+        task = found.task(question_of(query_bundle), (), time.monotonic())
+        answer = await last_answer(self._writer.aevents(task))
+        return as_response(answer, [*found.evidence, *found.papers])
 
     @override
     def _query(self, query_bundle: QueryBundle) -> Response:
         return next(iterate(once(self._aquery(query_bundle))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The nodes of papers, best first, and those of their sentences."""
+
+    papers: list[NodeWithScore]
+    evidence: list[NodeWithScore]
+
+    def task(self, question: Question, history: Sequence[Turn], started: float) -> Task:
+        return Task(
+            question,
+            [scored_paper(node) for node in self.papers],
+            [evidence_of(node) for node in self.evidence],
+            history,
+            started,
+            time.monotonic() - started,
+        )

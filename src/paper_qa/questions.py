@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from paper_qa.domain import Turn
-from paper_qa.errors import PaperQAError
+from paper_qa.errors import QuestionError
 from paper_qa.words import content_words
 
 MAX_QUESTION_CHARACTERS = 4000
@@ -28,7 +28,8 @@ _LIST = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _COMPARE = re.compile(
-    rf"""\b(?:compar(?:e[ds]?|ing|ison)\b | versus\b | vs\b | contrast(?:s|ed|ing)?\b
+    rf"""\b(?:compar(?:e[ds]?|ing|ison)\b | versus\b | vs\b
+      | contrast\s+.{{3,120}}?\b(?:with|and|to)\b
       | differences?\s+between\b
       | how\s+(?:do|does|did)\s+.{{3,120}}?\band\b.{{3,120}}?\bdiffer
       | (?:the\s+)?two\s+(?:[\w-]+\s+){{0,3}}(?:{_PAPERS}|authors|approaches|methods|defen[cs]es)\b
@@ -56,10 +57,6 @@ _UNREADABLE = re.compile(
 )
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f\u0370-\u03ff]")  # Greek letters are maths here
-
-
-class QuestionError(PaperQAError):
-    """The question is empty or too long to be one."""
 
 
 @dataclass(frozen=True, slots=True)

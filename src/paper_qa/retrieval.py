@@ -8,6 +8,7 @@ one library has one ranking.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -70,6 +71,8 @@ class HybridRetriever(BaseRetriever):
         """Return the ``k`` best papers, best first; of a summary that names a paper, that one."""
         if question.kind == "summary" and (named := self._named(question.query)):
             return [ScoredPaper(named, 1.0)]
+        if respelt := self._library.respelt(question.query):
+            question = replace(question, query=f"{question.query} {' '.join(respelt)}")
         text = f"{question.query}\n{question.background}" if question.background else question.query
         dense = self._dense(text)
         keyword = dict(self._library.keyword_search(text, NUM_CANDIDATES))

@@ -66,18 +66,20 @@ CREATE TABLE vectors (
     UNIQUE (text_hash, model)
 );
 
-CREATE TABLE sentence_vectors (
-    paper INTEGER NOT NULL REFERENCES papers ON DELETE CASCADE,
+CREATE TABLE word_vectors (
     model TEXT NOT NULL,
-    spans BLOB NOT NULL,  -- pairs of int32
-    matrix BLOB NOT NULL,  -- int8, one row for each span
+    text_hash BLOB NOT NULL,
+    spans BLOB NOT NULL,  -- pairs of int32, offsets in the text
+    matrix BLOB NOT NULL,  -- int8, one row for each word
     scales BLOB NOT NULL,  -- float32, one for each row
-    UNIQUE (paper, model)
+    UNIQUE (text_hash, model)
 );
 
 -- A vector that no passage needs any more goes with the last one that did.
 CREATE TRIGGER passages_removed AFTER DELETE ON passages BEGIN
     DELETE FROM vectors WHERE text_hash = old.text_hash
+    AND NOT EXISTS (SELECT 1 FROM passages WHERE text_hash = old.text_hash);
+    DELETE FROM word_vectors WHERE text_hash = old.text_hash
     AND NOT EXISTS (SELECT 1 FROM passages WHERE text_hash = old.text_hash);
 END;
 """

@@ -4,17 +4,24 @@ import re
 
 from paper_qa.domain import Span
 
-_MATHS = re.compile(r"\$\$.+?\$\$|\$[^$\n]{1,400}\$|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
+MATHS = re.compile(
+    r"\$\$.+?\$\$"
+    r"|\$(?=[^\s$])[^$\n]{0,400}?(?<=\S)\$(?!\d)"  # as Pandoc has it: "$5 to $10" is no maths
+    r"|\\\(.+?\\\)|\\\[.+?\\\]",
+    re.DOTALL,
+)
 _END = re.compile(
     r"""(?P<stop>[.!?…]+)(?P<closing>["'”’)\]}*_]*(?:\[\d+\])*)(?=\s+(?P<next>\S))"""
     r"|[。！？]+[”’」』）]*",
 )
 _ABBREVIATIONS = frozenset(
     """
-    al approx ca cf chap def dept dr e.g ed eds eg eq eqs et etc fig figs i.e ie inc jr lem ltd mr
-    mrs ms no nos op p pp prof prop ref refs resp sec sr st supp thm viz vol vs w.r.t wrt i.i.d
-    a.k.a a.s u.s
+    al approx ca cf dept dr e.g eds eg eq eqs et etc fig figs i.e ie inc jr ltd mr mrs prof resp sr
+    st supp viz vs w.r.t wrt i.i.d a.k.a a.s u.s
     """.split()  # noqa: SIM905 - a list of quoted words is no easier to read
+)
+_BEFORE_NUMBERS = frozenset(
+    "ch chap def lem no nos op p pp prop ref refs sec secs tab thm vol".split()  # noqa: SIM905
 )
 _ENDING = frozenset({"etc", "al", "u.s", "a.s", "inc", "ltd", "jr", "sr"})
 _WORD_BEFORE = re.compile(r"[\w.]+$")
@@ -23,7 +30,7 @@ _BREAK = re.compile(r"\n\s*\n")
 
 def split_sentences(text: str) -> list[Span]:
     """Return the sentences of ``text`` in order; together they hold everything but blanks."""
-    maths = [match.span() for match in _MATHS.finditer(text)]
+    maths = [match.span() for match in MATHS.finditer(text)]
     cuts = [match.end() for match in _BREAK.finditer(text)]
     for match in _END.finditer(text):
         inside = any(start < match.start("stop") < end - 1 for start, end in maths)
@@ -38,26 +45,28 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
         return True
     if following.islower() or following in ",;:)]":
         return False
-    if stop != ".":
-        # A row of dots ends a sentence only before a capital, which was just asked.
-        return True
-    word = _last_word(text[: match.start()])
-    if len(word) == 1 and word.isalpha() and word.isupper() and not match["closing"]:
-        return _looks_like_variable(text, match.start())
+    return stop != "." or not _is_abbreviation(text, match, following)
+
+
+def _is_abbreviation(text: str, match: re.Match[str], following: str) -> bool:
+    word = _last_word(text, match.start())
+    if len(word) == 1 and word.isupper() and not match["closing"]:
+        return not _looks_like_variable(text, match.start())
+    if word.lower() in _BEFORE_NUMBERS:
+        return following.isdigit()
     if word.lower() in _ENDING:
-        return following.isupper()
-    return word.lower() not in _ABBREVIATIONS
+        return not following.isupper()
+    return word.lower() in _ABBREVIATIONS
 
 
 def _looks_like_variable(text: str, stop: int) -> bool:
     """Tell "we measure X. The" from "by J. Smith": an initial follows a capital or a particle."""
-    before = text[: stop - 1].rstrip()
-    previous = _last_word(before)
+    previous = _last_word(text, len(text[: stop - 1].rstrip()))
     return bool(previous) and previous[0].islower() and previous not in {"and", "by", "of", "with"}
 
 
-def _last_word(text: str) -> str:
-    match = _WORD_BEFORE.search(text[-40:])
+def _last_word(text: str, end: int) -> str:
+    match = _WORD_BEFORE.search(text[max(0, end - 40) : end])
     return match[0].strip(".") if match else ""
 
 

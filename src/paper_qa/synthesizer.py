@@ -1,7 +1,7 @@
 """Writes an answer from evidence, and lets no sentence pass that the evidence does not support."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -34,7 +34,7 @@ from paper_qa.evidence import papers_to_read
 from paper_qa.extraction import choose
 from paper_qa.grounding import THRESHOLD, Grounder
 from paper_qa.llm.blocking import iterate
-from paper_qa.nodes import evidence_of, question_of, scored_paper
+from paper_qa.nodes import evidence_of, question_of
 from paper_qa.prompts import NOT_ANSWERED, messages
 from paper_qa.questions import understand
 from paper_qa.sentences import split_sentences
@@ -58,6 +58,7 @@ class GroundedSynthesizer(BaseSynthesizer):
         self,
         llm: LLM | None,
         word_index: WordIndex,
+        papers: Callable[[Sequence[str]], list[Paper]],
         *,
         abstain_threshold: float,
         flag_unsupported: bool = False,
@@ -66,6 +67,7 @@ class GroundedSynthesizer(BaseSynthesizer):
         super().__init__(llm or MockLLM(), CallbackManager([]), PromptHelper())
         self._writer = llm
         self._words = word_index
+        self._papers = papers
         self._grounder = Grounder(word_index)
         self._abstain_threshold = abstain_threshold
         self._flag_unsupported = flag_unsupported
@@ -139,8 +141,9 @@ class GroundedSynthesizer(BaseSynthesizer):
                 async for sentence in sentences:
                     text = clean_sentence(sentence)
                     if NOT_ANSWERED.lower() in text.lower():
+                        progress.declined = True
                         return
-                    if any(character.isalnum() for character in text):
+                    if any(map(str.isalnum, text)) and progress.is_new(text):
                         yield await asyncio.to_thread(self._checked, text, shown, progress)
         finally:
             progress.usage = _added(progress.usage, draft.usage)
@@ -168,15 +171,13 @@ class GroundedSynthesizer(BaseSynthesizer):
         additional_source_nodes: Sequence[NodeWithScore] | None = None,
         **response_kwargs: Any,
     ) -> Response:
-        """Answer from nodes of evidence; the papers they are of are the additional ones."""
+        """Answer from nodes of evidence, as `EvidenceSelector` makes them."""
         bundle = QueryBundle(query) if isinstance(query, str) else query
-        papers = list(additional_source_nodes or ())
-        task = Task(
-            question_of(bundle),
-            [scored_paper(node) for node in papers],
-            [evidence_of(node) for node in nodes],
-        )
-        return as_response(await last_answer(self.aevents(task)), [*nodes, *papers])
+        evidence = [evidence_of(node) for node in nodes]
+        papers = self._papers(list(dict.fromkeys(item.paper_id for item in evidence)))
+        task = Task(question_of(bundle), [ScoredPaper(paper, 1.0) for paper in papers], evidence)
+        answer = await last_answer(self.aevents(task))
+        return as_response(answer, [*nodes, *(additional_source_nodes or ())])
 
     @override
     def synthesize(
@@ -186,7 +187,7 @@ class GroundedSynthesizer(BaseSynthesizer):
         additional_source_nodes: Sequence[NodeWithScore] | None = None,
         **response_kwargs: Any,
     ) -> Response:
-        """Answer from nodes of evidence; the papers they are of are the additional ones."""
+        """Answer from nodes of evidence, as `EvidenceSelector` makes them."""
         work = self.asynthesize(query, nodes, additional_source_nodes)
         return next(iterate(once(work)))
 
@@ -246,11 +247,11 @@ def _concluded(progress: AnswerInProgress, failure: ModelError | None) -> Iterat
     """Yield what there is to say when the model has ended, and the answer."""
     if failure:
         progress.notes.append(f"the language model failed, these are key passages: {failure}")
-    elif not progress.claims and progress.withheld:
-        progress.notes.append(NOTE_UNSUPPORTED)
-    elif not progress.claims:
+    elif not progress.claims and (progress.declined or not progress.withheld):
         yield progress.abstention("not_in_abstract")
         return
+    elif not progress.claims:
+        progress.notes.append(NOTE_UNSUPPORTED)
     if progress.notes:
         for claim in progress.extracted():
             yield progress.add(claim)

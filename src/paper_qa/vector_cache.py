@@ -10,8 +10,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_qa.database import Database, listed
-from paper_qa.domain import Span
+from paper_qa.database import Database
 
 Vector = NDArray[np.float32]
 
@@ -20,10 +19,10 @@ _INT32 = np.dtype("<i4")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SentenceVectors:
-    """The vectors of a paper's sentences: row ``i`` is ``matrix[i] * scales[i]``."""
+class WordVectors:
+    """The words of a text: ``spans[i]`` is its stretch, ``matrix[i] * scales[i]`` its vector."""
 
-    spans: tuple[Span, ...]
+    spans: NDArray[np.int32]  # (n, 2)
     matrix: NDArray[np.int8]
     scales: NDArray[np.float32]
 
@@ -39,7 +38,7 @@ def vector_of(blob: bytes) -> Vector:
 
 
 class VectorCache:
-    """The vectors of texts, and those of the sentences of papers."""
+    """The vectors of texts, and of the words in them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -72,7 +71,6 @@ class VectorCache:
         """Drop what no index of this library will ask for again."""
         with self._database.writing() as connection:
             connection.execute("DELETE FROM vectors WHERE model != ?", (model,))
-            connection.execute("DELETE FROM sentence_vectors WHERE model != ?", (model,))
 
     def forget_other_lengths(self, model: str, dim: int) -> None:
         """Drop vectors of a model that had another length under the same name."""
@@ -82,24 +80,25 @@ class VectorCache:
                 (model, dim * _FLOAT32.itemsize),
             )
 
-    def sentence_vectors(self, model: str, paper_ids: Sequence[str]) -> dict[str, SentenceVectors]:
-        """Return those that are there, by paper."""
-        query = (
-            "SELECT papers.id, spans, matrix, scales FROM sentence_vectors "
-            "JOIN papers ON papers.number = paper "
-            "WHERE papers.id IN (SELECT value FROM json_each(?)) AND model = ?"
-        )
+    def word_vectors(self, model: str, texts: Sequence[str]) -> dict[str, WordVectors]:
+        """Return those that are there, by text."""
+        by_hash = {text_hash(text): text for text in texts}
+        query = "SELECT spans, matrix, scales FROM word_vectors WHERE text_hash = ? AND model = ?"
+        found: dict[str, WordVectors] = {}
         with self._database.reading() as connection:
-            rows = connection.execute(query, (listed(paper_ids), model)).fetchall()
-        return {paper_id: _unpacked(*blobs) for paper_id, *blobs in rows}
+            for digest, text in by_hash.items():
+                row = connection.execute(query, (digest, model)).fetchone()
+                if row:
+                    found[text] = _unpacked(*row)
+        return found
 
-    def store_sentence_vectors(self, model: str, items: Mapping[str, SentenceVectors]) -> None:
-        """Keep them for the papers that are still in the library."""
+    def store_word_vectors(self, model: str, items: Mapping[str, WordVectors]) -> None:
+        """Keep the words of texts that are passages of the library."""
         query = (
-            "INSERT OR REPLACE INTO sentence_vectors "
-            "SELECT number, ?, ?, ?, ? FROM papers WHERE id = ?"
+            "INSERT OR REPLACE INTO word_vectors SELECT ?1, ?2, ?3, ?4, ?5 "
+            "WHERE EXISTS (SELECT 1 FROM passages WHERE text_hash = ?2)"
         )
-        rows = [(model, *_packed(item), paper_id) for paper_id, item in items.items()]
+        rows = [(model, text_hash(text), *_packed(item)) for text, item in items.items()]
         with self._database.writing() as connection:
             connection.executemany(query, rows)
 
@@ -108,17 +107,13 @@ def _blob(vector: Vector) -> bytes:
     return np.ascontiguousarray(vector, dtype=_FLOAT32).tobytes()
 
 
-def _packed(item: SentenceVectors) -> tuple[bytes, bytes, bytes]:
-    spans = np.array([(span.start, span.end) for span in item.spans], dtype=_INT32)
+def _packed(item: WordVectors) -> tuple[bytes, bytes, bytes]:
+    spans = np.ascontiguousarray(item.spans, dtype=_INT32)
     matrix = np.ascontiguousarray(item.matrix, dtype=np.int8)
     return spans.tobytes(), matrix.tobytes(), _blob(item.scales)
 
 
-def _unpacked(spans: bytes, matrix: bytes, scales: bytes) -> SentenceVectors:
-    offsets = np.frombuffer(spans, dtype=_INT32).reshape(-1, 2).tolist()
-    count = len(offsets)
-    return SentenceVectors(
-        tuple(Span(start, end) for start, end in offsets),
-        np.frombuffer(matrix, dtype=np.int8).reshape(count, -1 if count else 0),
-        np.frombuffer(scales, dtype=_FLOAT32),
-    )
+def _unpacked(spans: bytes, matrix: bytes, scales: bytes) -> WordVectors:
+    offsets = np.frombuffer(spans, dtype=_INT32).reshape(-1, 2)
+    rows = np.frombuffer(matrix, dtype=np.int8).reshape(len(offsets), -1 if len(offsets) else 0)
+    return WordVectors(offsets, rows, np.frombuffer(scales, dtype=_FLOAT32))

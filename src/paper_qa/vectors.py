@@ -4,6 +4,7 @@ All that this program knows of Chroma is here. Chroma never embeds: it is given 
 every collection is opened with ``embedding_function=None``, or it would download a model.
 """
 
+import functools
 import json
 import threading
 from collections.abc import Callable, Generator, Sequence
@@ -214,7 +215,12 @@ _opening = threading.Lock()  # Chroma keeps its clients in a dictionary that it 
 
 
 def _settings() -> Settings:
-    # By itself it would read the .env of whatever folder we are in.
+    return _read_settings().model_copy()  # Chroma writes into what it is given
+
+
+@functools.cache
+def _read_settings() -> Settings:
+    # By itself Chroma would read the .env of whatever folder we are in.
     return Settings(_env_file=None, anonymized_telemetry=False)  # pyright: ignore[reportCallIssue]
 
 

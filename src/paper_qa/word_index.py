@@ -1,32 +1,37 @@
 """The word vectors of the library's papers, and what each word of a question weighs there."""
 
 import math
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_qa.chunking import chunk_paper
-from paper_qa.domain import Paper, Span
+from paper_qa.chunking import chunk_paper, passage_text
+from paper_qa.domain import Paper, Passage, Span
 from paper_qa.embedding import available_cores, num_tokens
-from paper_qa.late_interaction import MODEL, Matrix, encode_paper, encode_words
+from paper_qa.late_interaction import Matrix, encode_words, read_texts, word_model_name
 from paper_qa.library import Library
 from paper_qa.questions import Question
-from paper_qa.vector_cache import SentenceVectors
+from paper_qa.vector_cache import WordVectors
 
 RARITY_EXPONENT = 0.7  # how much more the rare words count
 BACKGROUND_WEIGHT = 0.4  # of a word that is only in the conversation before the question
-INT8_MAX = 127
+NUM_PAPERS_KEPT = 512  # in memory, about 50 kB each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperWords:
-    """The content words of a paper: spans in the abstract (below zero: in the title), vectors."""
+    """The content words of a paper, by their start in the abstract; below zero: in the title."""
 
-    spans: tuple[Span, ...]
+    starts: NDArray[np.int32]
     vectors: Matrix
+
+    def inside(self, span: Span) -> NDArray[np.bool_]:
+        """Tell of each word whether it is in this stretch of the abstract."""
+        return (self.starts >= span.start) & (self.starts < span.end)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,50 +48,81 @@ class WordIndex:
 
     def __init__(self, library: Library) -> None:
         self._library = library
+        self._kept: OrderedDict[Paper, PaperWords] = OrderedDict()
+        self._latest: tuple[Question, int, QuestionWords] | None = None
+        self._lock = Lock()
 
     def of(self, papers: Sequence[Paper]) -> dict[str, PaperWords]:
-        """Return the words of papers; those not read before are read now."""
-        kept = self._library.sentence_vectors(MODEL, [paper.id for paper in papers])
-        missing = [paper for paper in papers if paper.id not in kept and paper.abstract]
+        """Return the words of papers that have an abstract; those not read before are read now."""
+        with self._lock:
+            known = {paper: self._kept[paper] for paper in papers if paper in self._kept}
+        new = self._load([paper for paper in papers if paper not in known and paper.abstract])
+        with self._lock:
+            self._kept |= new
+            while len(self._kept) > NUM_PAPERS_KEPT:
+                self._kept.popitem(last=False)
+        both = known | new
+        return {paper.id: both[paper] for paper in papers if paper in both}
+
+    def _load(self, papers: Sequence[Paper]) -> dict[Paper, PaperWords]:
+        passages = {paper: chunk_paper(paper, num_tokens) for paper in papers}
+        texts = {
+            passage.id: passage_text(paper, passage)
+            for paper, cut in passages.items()
+            for passage in cut
+        }
+        kept = self._library.word_vectors(word_model_name(), list(texts.values()))
+        missing = [text for text in texts.values() if text not in kept]
         if missing:
-            with ThreadPoolExecutor(available_cores()) as pool:
-                new = dict(
-                    zip((p.id for p in missing), pool.map(_read_paper, missing), strict=True)
-                )
-            self._library.store_sentence_vectors(MODEL, new)
+            read = read_texts(missing, available_cores())
+            new = {text: words.packed() for text, (_, words) in zip(missing, read, strict=True)}
+            self._library.store_word_vectors(word_model_name(), new)
             kept |= new
-        return {paper.id: _unpacked(kept[paper.id]) for paper in papers if paper.id in kept}
+        by_passage = {passage_id: kept[text] for passage_id, text in texts.items()}
+        return {paper: _joined(paper, cut, by_passage) for paper, cut in passages.items() if cut}
 
     def read_question(self, question: Question) -> QuestionWords:
         """Read a question; what the conversation was about before counts for less."""
+        generation = self._library.generation
+        with self._lock:
+            latest = self._latest
+        if latest is None or latest[:2] != (question, generation):
+            latest = (question, generation, self._read_question(question))
+            with self._lock:
+                self._latest = latest
+        return latest[2]
+
+    def _read_question(self, question: Question) -> QuestionWords:
         asked = encode_words(question.query)
-        words, vectors = asked.words, asked.vectors
-        weights = [self._weight(word) for word in words]
+        words, vectors, weights = asked.words, asked.vectors, self.weights(asked.words)
         if question.background:
             before = encode_words(question.background)
             new = [row for row, word in enumerate(before.words) if word not in set(words)]
-            words += tuple(before.words[row] for row in new)
+            added = tuple(before.words[row] for row in new)
+            words += added
             vectors = np.concatenate([vectors, before.vectors[new]])
-            weights += [BACKGROUND_WEIGHT * self._weight(before.words[row]) for row in new]
-        return QuestionWords(words, vectors, np.array(weights, dtype=np.float64))
+            weights = np.concatenate([weights, BACKGROUND_WEIGHT * self.weights(added)])
+        return QuestionWords(words, vectors, weights)
 
     def weights(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return how much each word counts."""
-        return np.array([self._weight(word) for word in words], dtype=np.float64)
-
-    def _weight(self, word: str) -> float:
-        """Return a power of the inverse document frequency (Robertson and Zaragoza, 2009)."""
-        num_papers, count = self._library.num_papers(), self._library.num_papers_with(word)
-        idf = math.log(1 + (num_papers - count + 0.5) / (count + 0.5))
-        return idf**RARITY_EXPONENT
+        """Return a power of each word's inverse document frequency, as BM25 has it."""
+        num_papers = self._library.num_papers()
+        counts = [self._library.num_papers_with(word) for word in words]
+        idf = [math.log(1 + (num_papers - count + 0.5) / (count + 0.5)) for count in counts]
+        return np.array(idf, dtype=np.float64) ** RARITY_EXPONENT
 
 
-def _read_paper(paper: Paper) -> SentenceVectors:
-    spans, vectors = encode_paper(paper, chunk_paper(paper, num_tokens))
-    scales: Matrix = np.abs(vectors).max(axis=1, initial=1e-9) / INT8_MAX
-    matrix = np.rint(vectors / scales[:, np.newaxis]).astype(np.int8)
-    return SentenceVectors(spans, matrix, scales)
-
-
-def _unpacked(item: SentenceVectors) -> PaperWords:
-    return PaperWords(item.spans, item.matrix.astype(np.float32) * item.scales[:, np.newaxis])
+def _joined(
+    paper: Paper, passages: Sequence[Passage], kept: Mapping[str, WordVectors]
+) -> PaperWords:
+    """Put the words of a paper's passages together, those of the title once."""
+    title = len(paper.title) + 1 if paper.title else 0
+    starts: list[NDArray[np.int32]] = []
+    rows: list[Matrix] = []
+    for number, passage in enumerate(passages):
+        item = kept[passage.id]
+        chosen = slice(None) if number == 0 else item.spans[:, 0] >= title
+        in_text = item.spans[chosen, 0]
+        starts.append(np.where(in_text < title, in_text, in_text + passage.start) - title)
+        rows.append(item.matrix[chosen].astype(np.float32) * item.scales[chosen, np.newaxis])
+    return PaperWords(np.concatenate(starts), np.concatenate(rows))

@@ -56,7 +56,7 @@ def prepared(settings: "Settings", console: Console) -> "Generator[PaperQA]":
 
 def not_blank(words: Sequence[str], name: str) -> str:
     """Return the words as one text: in a shell, quotes around it are optional."""
-    text = " ".join(words).encode("utf-8", "surrogateescape").decode("utf-8", "replace").strip()
+    text = " ".join(words).encode("utf-8", "surrogatepass").decode("utf-8", "replace").strip()
     if not text:
         refuse(f"the {name} is blank: write one")
     return text

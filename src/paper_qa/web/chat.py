@@ -32,7 +32,6 @@ _NOTHING: Update = (_SKIP,) * 5
 _READY: dict[str, Any] = {"submit_btn": True, "stop_btn": False}
 _BOX_READY: Any = gr.update(**_READY)
 _OVER: Update = (_BOX_READY, *_NOTHING[1:])
-_BUG = "something went wrong inside the program; the terminal it was started from says what"
 
 
 class Chat:
@@ -108,18 +107,10 @@ class Chat:
 
     def stop(self, messages: Messages, turns: list[TurnView]) -> Update:
         """Say that the answer was stopped; what had come of it stays."""
-        # Gradio may call a cancelled event a failed one, and then `fail` was here first.
-        if not _is_running(turns) and not (turns and turns[-1].error == _BUG):
-            return _OVER
-        stopped = replace(turns[-1], stage="", error="", stopped=True)
-        return _BOX_READY, *_shown(_without_last_answer(messages), [*turns[:-1], stopped])
-
-    def fail(self, messages: Messages, turns: list[TurnView]) -> Update:
-        """Say that there is no answer, after an error that is a fault of the program."""
         if not _is_running(turns):
             return _OVER
-        failed = replace(turns[-1], stage="", error=_BUG)
-        return _BOX_READY, *_shown(_without_last_answer(messages), [*turns[:-1], failed])
+        stopped = replace(turns[-1], stage="", stopped=True)
+        return _BOX_READY, *_shown(_without_last_answer(messages), [*turns[:-1], stopped])
 
     def clear(self) -> Update:
         """Begin a new conversation."""

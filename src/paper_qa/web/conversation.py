@@ -1,5 +1,6 @@
 """From a question to the successive states of its turn; knows nothing of the page."""
 
+import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
@@ -12,6 +13,9 @@ from paper_qa.questions import QuestionError
 from paper_qa.web.preparation import Preparation
 from paper_qa.web.turn import TurnView, advance, missing_papers
 
+FAULT = "something went wrong inside the program; the terminal it was started from says what"
+
+_LOG = logging.getLogger(__name__)
 _MIN_STEP_S = 0.06
 """Steps of the page that follow each other faster than this are left out."""
 
@@ -60,6 +64,9 @@ async def run_turn(
     except PaperQAError as error:
         can_retry = not isinstance(error, QuestionError)  # which would be the same again
         yield replace(turn, stage="", progress=None, error=str(error), can_retry=can_retry)
+    except Exception:  # the edge: a fault of ours must not leave the page waiting
+        _LOG.exception("a question could not be answered")
+        yield replace(turn, stage="", progress=None, error=FAULT)
 
 
 def _with_missing_papers(qa: Asker, turn: TurnView) -> TurnView:

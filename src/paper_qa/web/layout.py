@@ -97,8 +97,6 @@ def _wire(chat: Chat, parts: Components, new: gr.Button) -> None:
         parts.chat.example_select(chat.ask_example, talk, parts.outputs, **options),
         parts.chat.retry(chat.retry, talk, parts.outputs, **options),
     ]
-    for run in runs:
-        run.failure(chat.fail, talk, parts.outputs, **quick)
     # In the cancelling event itself the last step of the answer could still come after it.
     stopped = parts.box.stop(None, None, None, cancels=runs, **quick)
     stopped.then(chat.stop, talk, parts.outputs, **quick)

@@ -120,11 +120,13 @@ def status(turn: TurnView) -> str:
         return "Stopped."
     if turn.answer is None:
         return f"{turn.stage}…" if turn.stage else ""
-    return _answered(turn.answer)
+    written, quoted = written_and_quoted(turn.claims)
+    stepped_in = bool(quoted) and not written  # extraction, for a model that failed
+    return _answered(turn.answer, EXTRACTION if stepped_in else turn.answer.model)
 
 
-def _answered(answer: Answer) -> str:
-    by = model_text(answer.model)
+def _answered(answer: Answer, model: str) -> str:
+    by = model_text(model)
     seconds = f"{max(answer.timings.total_s, 0.1):.1f} s"
     if answer.abstained:
         return f"No answer in the abstracts, by {by}, in {seconds}"

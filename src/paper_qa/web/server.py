@@ -1,5 +1,6 @@
 """The web server around the chat: one port of this machine, and who may come in."""
 
+import asyncio
 import socket
 import webbrowser
 from collections.abc import Callable
@@ -11,8 +12,8 @@ from paper_qa.errors import ConfigurationError
 from paper_qa.settings import LOOPBACK
 from paper_qa.web.conversation import Asker
 
+_HANG_UP_S = 0.1
 _GRACE_S = 1
-"""How long open pages may hold up the end of the program: each of them keeps a stream open."""
 
 OnReady = Callable[[str], object]
 
@@ -79,6 +80,14 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Every open page holds a stream without an end. Hanging up lets it end by itself; uvicorn
+        # would wait for it in vain, break it off, and print where it broke.
+        for connection in list(self.server_state.connections):
+            connection.transport.close()
+        await asyncio.sleep(_HANG_UP_S)
+        await super().shutdown(sockets)
 
 
 def _listen(host: str, port: int) -> socket.socket:
