@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paper_qa.chunking import MAX_TOKENS, chunk_paper, paper_id_of, passage_text
@@ -31,6 +31,7 @@ def count_words(text: str) -> int:
     return len(text.split()) + 2
 
 
+@settings(deadline=None, max_examples=50)
 @given(papers(), st.integers(min_value=3, max_value=40))
 def test_passages_are_runs_of_whole_sentences_that_cover_the_abstract(paper: Paper, limit: int):
     passages = chunk_paper(paper, count_words, limit)
@@ -47,6 +48,7 @@ def test_passages_are_runs_of_whole_sentences_that_cover_the_abstract(paper: Pap
     assert covered == sentences
 
 
+@settings(deadline=None, max_examples=50)
 @given(papers(), st.integers(min_value=3, max_value=40))
 def test_a_passage_fits_the_embedder_with_its_title_unless_it_is_a_single_sentence(
     paper: Paper, limit: int
@@ -57,6 +59,7 @@ def test_a_passage_fits_the_embedder_with_its_title_unless_it_is_a_single_senten
         assert fits or len(split_sentences(words)) == 1
 
 
+@settings(deadline=None, max_examples=50)
 @given(papers())
 def test_a_passage_knows_its_paper_and_ids_are_given_once(paper: Paper):
     passages = chunk_paper(paper, count_words, 10)

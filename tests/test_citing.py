@@ -2,7 +2,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paper_qa.citing import Numbering, compose, refer, short_authors, with_markers, without_stop
@@ -15,6 +15,7 @@ def claim(text: str, *numbers: int) -> Claim:
     return Claim(text, "supported", 1.0, citations)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(min_value=0, max_value=5)))
 def test_papers_are_numbered_by_their_first_appearance(order: list[int]):
     papers = {paper.id: paper for paper in make_papers(6)}
@@ -79,6 +80,7 @@ def test_markers_stand_before_the_full_stop(text: str, numbers: tuple[int, ...],
     assert with_markers(claim(text, *numbers)) == expected
 
 
+@settings(deadline=None)
 @given(
     st.text(alphabet=st.sampled_from("aB .!?…”)"), min_size=1).filter(str.strip),
     st.sets(st.integers(1, 20), min_size=1),

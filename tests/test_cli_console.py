@@ -169,11 +169,13 @@ def test_lines_at_a_terminal_are_broken_between_words() -> None:
 
         console.result("word " * 40)
         console.result("    " + "quoted " * 20)
+        console.result("[10] " + "cited " * 20)
 
         lines = out.getvalue().splitlines()
         assert max(len(line.rstrip()) for line in lines) <= 60
         assert sum(line.count("word") for line in lines) == 40
         assert all(line.startswith("    quoted") for line in lines if "quoted" in line)
+        assert [line[:6] for line in lines if "cited" in line] == ["[10] c", "     c", "     c"]
 
 
 def test_an_answer_has_its_references_under_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,8 +218,8 @@ def test_at_a_terminal_each_sentence_is_shown_as_soon_as_it_is_checked() -> None
         Printer(Console()).show(events())
 
         assert seen[1] == ""
-        assert seen[2] == "It weaves patterns [1].\n"
-        assert " ".join(out.getvalue().split()).startswith(ANSWER.text)
+        assert seen[2] == "- It weaves patterns [1].\n"
+        assert out.getvalue().startswith(f"{seen[2]}- It computes numbers [1].\n\nReferences\n")
         assert out.getvalue().count("weaves") == 1
 
 

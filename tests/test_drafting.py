@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.llms import LLM, ChatMessage, ChatResponse, MockLLM
 
@@ -66,11 +66,13 @@ def test_an_answer_is_given_sentence_by_sentence_and_line_by_line():
     assert shown(ANSWER) == SENTENCES
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(0, len(ANSWER))))
 def test_it_does_not_matter_in_which_pieces_the_answer_comes(cuts: list[int]):
     assert shown(*pieces_of(ANSWER, cuts)) == SENTENCES
 
 
+@settings(deadline=None, max_examples=50)
 @given(UNMATHS, st.lists(st.integers(0, 80)))
 def test_a_sentence_once_given_never_changes(text: str, cuts: list[int]):
     assert drafted(ScriptedLLM(*pieces_of(text, cuts))) == drafted(ScriptedLLM(text))

@@ -1,7 +1,7 @@
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paper_qa.citing import Numbering
@@ -53,6 +53,7 @@ ITEMS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(ITEMS, st.integers(1, 6), st.integers(1, 120))
 def test_the_best_sentences_are_chosen_in_reading_order_and_few_enough_to_read(
     items: list[Evidence], k: int, max_words: int
@@ -67,6 +68,7 @@ def test_the_best_sentences_are_chosen_in_reading_order_and_few_enough_to_read(
         assert max(item.score for item in chosen) == max(item.score for item in items)
 
 
+@settings(deadline=None)
 @given(ITEMS, st.randoms())
 def test_the_order_in_which_sentences_come_does_not_matter(items: list[Evidence], random: Random):
     shuffled = random.sample(items, len(items))

@@ -95,7 +95,9 @@ def test_no_query_is_syntax_and_none_fails(filled, query):
     assert isinstance(filled.keyword_search(query, 5), list)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(query=st.text(), k=st.integers(-1, 60))
 def test_any_text_gives_at_most_k_papers_best_first_and_ties_by_id(filled, query, k):
     hits = filled.keyword_search(query, k)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -35,6 +35,7 @@ def test_a_question_without_words_that_count_matches_nothing(rows: int, weights:
     assert max_sim(text, weighing(1, 1, 1, 1), text[:0]) == 0.0
 
 
+@settings(deadline=None)
 @given(MATRICES, MATRICES, st.floats(0.1, 10), st.permutations(range(3)))
 def test_neither_scale_of_the_weights_nor_order_of_words_matters(
     question: np.ndarray, text: np.ndarray, factor: float, order: list[int]
@@ -47,6 +48,7 @@ def test_neither_scale_of_the_weights_nor_order_of_words_matters(
     assert max_sim(question, weights, text[order]) == pytest.approx(score, abs=1e-5)
 
 
+@settings(deadline=None)
 @given(MATRICES)
 def test_rows_have_length_one_or_stay_nothing(matrix: np.ndarray):
     lengths = np.linalg.norm(unit_rows(matrix).astype(np.float64), axis=1)

@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from paper_qa.domain import Paper, Place, Span
+from paper_qa.chunking import chunk_paper, passage_text
+from paper_qa.domain import Paper, Place
 from paper_qa.errors import LibraryError, UnknownPaperError
-from paper_qa.library import AddReport, Library, SentenceVectors
+from paper_qa.library import AddReport, Library, WordVectors
 from papers import make_paper, make_papers
 
 
@@ -201,7 +202,9 @@ def test_zeros_quotes_and_any_script_are_kept_as_they_are(library):
 texts = st.text(max_size=30)
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     title=texts,
     abstract=st.text(min_size=1, max_size=60),
@@ -234,34 +237,46 @@ def test_vectors_are_found_by_model_and_text(library):
     assert library.vectors("two", ["text"]) == {}
 
 
-def test_sentence_vectors_are_kept_with_their_paper_until_its_text_changes(library):
-    library.add([replace(make_paper(1), title=""), make_paper(2)])
-    kept = SentenceVectors(
-        (Span(0, 5), Span(6, 9)),
-        np.array([[1, -2], [3, 127]], dtype=np.int8),
-        np.array([0.5, 0.25], dtype=np.float32),
+def make_words(*rows: list[int]) -> WordVectors:
+    return WordVectors(
+        np.array([[start, start + 1] for start in range(len(rows))], dtype=np.int32).reshape(-1, 2),
+        np.array(rows, dtype=np.int8).reshape(len(rows), -1 if rows else 0),
+        np.array([0.5] * len(rows), dtype=np.float32),
     )
-    library.store_sentence_vectors("model", {"m1": kept, "m2": kept, "gone": kept})
 
-    found = library.sentence_vectors("model", ["m1", "m2", "gone"])
+
+def keep_passage(library: Library, paper: Paper) -> str:
+    """Make the library know the passage of a paper, and return its text."""
+    (passage,) = chunk_paper(paper, lambda text: len(text.split()))
+    text = passage_text(paper, passage)
+    library.passages.store("test", {paper.id: [(passage, text)]})
+    return text
+
+
+def test_word_vectors_are_kept_by_text_as_long_as_a_paper_has_the_passage(library):
+    library.add(make_papers(2))
+    texts = [keep_passage(library, paper) for paper in make_papers(2)]
+    words = make_words([1, -2], [3, 127])
+    library.store_word_vectors("model", {texts[0]: words, texts[1]: words, "no passage": words})
+
+    found = library.word_vectors("model", [*texts, "no passage"])
+    library.remove(["m0"])
+
+    assert list(found) == texts
+    assert found[texts[0]].spans.tolist() == words.spans.tolist()
+    assert found[texts[0]].matrix.tolist() == words.matrix.tolist()
+    assert found[texts[0]].scales.tolist() == words.scales.tolist()
+    assert list(library.word_vectors("model", texts)) == [texts[1]]
+    assert library.word_vectors("other", texts) == {}
+
+
+def test_a_text_without_words_has_no_rows(library):
     library.add([make_paper(1)])
-    later = library.sentence_vectors("model", ["m1", "m2"])
+    text = keep_passage(library, make_paper(1))
 
-    assert list(found) == ["m1", "m2"]
-    assert found["m1"].spans == kept.spans
-    assert found["m1"].matrix.tolist() == kept.matrix.tolist()
-    assert found["m1"].scales.tolist() == kept.scales.tolist()
-    assert list(later) == ["m2"]
-    assert library.sentence_vectors("other", ["m2"]) == {}
+    library.store_word_vectors("model", {text: make_words()})
 
-
-def test_a_paper_without_sentences_has_no_rows(library):
-    library.add([make_paper(1)])
-    empty = SentenceVectors((), np.empty((0, 3), dtype=np.int8), np.empty(0, dtype=np.float32))
-
-    library.store_sentence_vectors("model", {"m1": empty})
-
-    assert len(library.sentence_vectors("model", ["m1"])["m1"].matrix) == 0
+    assert len(library.word_vectors("model", [text])[text].matrix) == 0
 
 
 # Faults

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
@@ -21,6 +21,7 @@ from papers import make_paper
 WORDS = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
+@settings(deadline=None)
 @given(
     st.builds(
         Paper,
@@ -40,6 +41,7 @@ def test_a_paper_comes_back_out_of_its_node(paper: Paper, score: float):
     assert scored_paper(paper_node(ScoredPaper(paper, score))) == ScoredPaper(paper, score)
 
 
+@settings(deadline=None)
 @given(st.builds(Evidence, WORDS, st.integers(), st.integers(), WORDS, st.floats(0, 1)))
 def test_a_sentence_comes_back_out_of_its_node(evidence: Evidence):
     assert evidence_of(evidence_node(evidence)) == evidence

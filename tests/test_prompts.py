@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paper_qa.domain import Paper, Turn
@@ -98,6 +98,7 @@ def test_a_title_can_not_pass_for_another_abstract():
     ]
 
 
+@settings(deadline=None)
 @given(st.text(), st.text(), st.text())
 def test_the_rules_are_the_same_whatever_is_asked_of_whatever(
     title: str, abstract: str, question: str

@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paper_qa.domain import Turn
@@ -131,6 +131,7 @@ def test_a_figure_alone_can_be_asked_for():
     assert understand("42?").text == "42?"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_a_question_on_one_line_or_an_error_of_ours(text: str):
     try:

@@ -4,7 +4,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.schema import QueryBundle
 
@@ -61,6 +61,7 @@ def test_a_part_that_found_nothing_decides_nothing():
     assert convex_fusion([(0.5, {}), (0.5, {"a": 2.0, "b": 1.0})]) == {"a": 0.5, "b": 0.0}
 
 
+@settings(deadline=None, max_examples=50)
 @given(SCORES, SCORES, st.floats(0, 1))
 def test_fused_scores_are_between_0_and_1_for_all_candidates(
     one: Mapping[str, float], other: Mapping[str, float], weight: float
@@ -71,6 +72,7 @@ def test_fused_scores_are_between_0_and_1_for_all_candidates(
     assert all(-1e-9 <= score <= 1 + 1e-9 for score in fused.values())
 
 
+@settings(deadline=None, max_examples=50)
 @given(SCORES, SCORES, st.randoms())
 def test_the_order_in_which_candidates_come_does_not_matter(
     one: dict[str, float], other: dict[str, float], random
@@ -83,6 +85,7 @@ def test_the_order_in_which_candidates_come_does_not_matter(
     assert convex_fusion([(0.3, other), (0.7, one)]) == pytest.approx(fused)
 
 
+@settings(deadline=None, max_examples=50)
 @given(SCORES, st.floats(0.125, 8), st.floats(-4, 4))
 def test_the_scale_of_a_part_does_not_matter_when_it_knows_all_candidates(
     scores: dict[str, float], factor: float, shift: float

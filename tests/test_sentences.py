@@ -2,7 +2,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paper_qa.sentences import split_sentences
@@ -78,6 +78,7 @@ def test_words_that_look_like_abbreviations_end_sentences_too(text: str):
     assert len(pieces(text)) == 2
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(max_size=120), UNMATHS))
 def test_the_sentences_hold_everything_but_blanks(text: str):
     spans = split_sentences(text)
@@ -90,6 +91,7 @@ def test_the_sentences_hold_everything_but_blanks(text: str):
     assert all(piece and piece == piece.strip() for piece in pieces(text))
 
 
+@settings(deadline=None)
 @given(UNMATHS, UNMATHS)
 def test_a_sentence_that_another_follows_does_not_change_when_more_text_comes(text: str, more: str):
     """Text without maths, of which a line at a time is cut, as it streams in from a model."""

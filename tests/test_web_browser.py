@@ -73,6 +73,7 @@ def model_chat(
             llm_model="scripted-model",
         )
         qa = PaperQA(settings=settings)
+        qa.prepare()
         with served(qa) as url:
             yield model, url
         qa.close()

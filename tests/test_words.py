@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paper_qa.words import content_words, is_function_word
@@ -35,6 +35,7 @@ def test_a_contraction_is_known_by_what_stands_before_the_apostrophe():
     assert not is_function_word("bayes'")
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_spans_point_to_the_words(text: str):
     found = content_words(text)

@@ -31,7 +31,7 @@ from paper_qa.web.server import _Server
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
 SCREENSHOTS = os.environ.get("CHAT_SCREENSHOTS")
-PATIENCE_MS = 30_000
+PATIENCE_MS = 60_000
 """For machines that are busy with something else; nothing ever waits this long on an idle one."""
 
 

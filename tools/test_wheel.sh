@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --build-constraint "$constraints" \
     --wheel-dir "$folder" .
 "$python" -m venv "$folder/venv"
-"$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+"$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \
     --constraint "$constraints" "$folder"/*.whl
 
 cd "$folder"

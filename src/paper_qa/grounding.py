@@ -6,7 +6,6 @@ that a paper does not have is not supported by it.
 """
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,22 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paper_qa.domain import Paper, Span
+from paper_qa.figures import figures
 from paper_qa.late_interaction import EncodedWords, encode_words
 from paper_qa.sentences import split_sentences
 from paper_qa.word_index import PaperWords, WordIndex
 
 THRESHOLD = 0.5
-SUPPORT_SLOPE, SUPPORT_MIDDLE = 14.0, 0.62  # of the logistic curve over the match
+SUPPORT_SLOPE, SUPPORT_MIDDLE = 14.0, 0.565  # of the logistic curve over the match
 FOREIGN_FIGURE_FACTOR = 0.25  # for each figure that the abstract does not have
 SECOND_GAIN = 0.06  # how much better a second span must make the match to be cited too
-
-_FIGURE = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?![\w]*\])")
-_NUMBER_WORDS = {
-    word: str(number)
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,19 +129,8 @@ def _probability(match: float) -> float:
 
 
 def _figures_factor(sentence: str, papers: Sequence[Paper]) -> float:
-    known = {figure for paper in papers for figure in figures(f"{paper.title} {paper.abstract}")}
-    foreign = [figure for figure in set(_FIGURE.findall(sentence)) if _plain(figure) not in known]
+    known = [figure for paper in papers for figure in figures(f"{paper.title} {paper.abstract}")]
+    foreign = [
+        figure for figure in set(figures(sentence)) if not any(map(figure.is_rounded, known))
+    ]
     return FOREIGN_FIGURE_FACTOR ** len(foreign)
-
-
-def figures(text: str) -> set[str]:
-    """Return the numbers in a text, in digits, also those written as words up to twelve."""
-    words = {
-        _NUMBER_WORDS[word] for word in re.findall(r"[a-z]+", text.lower()) if word in _NUMBER_WORDS
-    }
-    return {_plain(figure) for figure in re.findall(r"\d+(?:[.,]\d+)*", text)} | words
-
-
-def _plain(figure: str) -> str:
-    """Drop the commas between thousands."""
-    return re.sub(r",(?=\d{3}(?:\D|$))", "", figure)

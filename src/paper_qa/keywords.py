@@ -7,8 +7,7 @@ import re
 import sqlite3
 import unicodedata
 from collections.abc import Sequence
-from difflib import get_close_matches
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from paper_qa.database import Database, listed, read_meta
 from paper_qa.schema import TOKENIZER
@@ -20,8 +19,7 @@ COMMON_SHARE = 0.05
 NUM_KEPT_ANYWAY = 3
 MAX_QUERY = 20_000  # characters
 MAX_WORDS = 64
-MIN_RESPELT = 5  # characters; shorter words look like too many others
-MIN_LIKENESS = 0.84
+MIN_RESPELT = 6  # characters; shorter words look like too many others
 
 _WORD = re.compile(r"\w+")
 _FUNCTION_WORDS = frozenset(
@@ -75,19 +73,24 @@ class KeywordSearch:
             self._forget_old_counts(connection)
             joined = [f"{first}{second}" for first, second in pairwise(words)]
             found = [word for word in joined if self._count(connection, word)]
-            for word in words:
-                if len(word) >= MIN_RESPELT and not self._count(connection, word):
-                    found += self._alike(connection, word.lower())
+            unknown = [word for word in words if not self._count(connection, word)]
+            if len(unknown) <= len(words) / 2:  # or it is another language
+                for word in unknown:
+                    if len(word) >= MIN_RESPELT:
+                        found += self._alike(connection, word.lower())
             return [self._written(connection, word) for word in dict.fromkeys(found)]
 
     def _alike(self, connection: sqlite3.Connection, word: str) -> list[str]:
-        """Return the stem that looks most like a word; the first letter is seldom wrong."""
+        """Return the stem that is one slip away from that of a word; the first letter is right."""
+        stems = self._stemmer.stems(word)
+        if len(stems) != 1:
+            return []
         rows = connection.execute(
             "SELECT term FROM keyword_counts WHERE term >= ? AND term < ? "
-            "AND abs(length(term) - ?) <= 2",
-            (word[0], chr(ord(word[0]) + 1), len(word)),
+            "AND abs(length(term) - ?) <= 1 ORDER BY doc DESC, term",
+            (stems[0][0], chr(ord(stems[0][0]) + 1), len(stems[0])),
         )
-        return get_close_matches(word, [term for (term,) in rows], n=1, cutoff=MIN_LIKENESS)
+        return [term for (term,) in rows if is_slip(stems[0], term)][:1]
 
     def _written(self, connection: sqlite3.Connection, word: str) -> str:
         """Return a stem or a word as one of the papers has it."""
@@ -160,6 +163,21 @@ class _Stemmer:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def is_slip(one: str, other: str) -> bool:
+    """Tell whether two words differ by one letter too many, too few, wrong, or two swapped."""
+    start = _shared(one, other)
+    left, right = one[start:], other[start:]
+    end = _shared(left[::-1], right[::-1])
+    left, right = left[: len(left) - end], right[: len(right) - end]
+    return max(len(left), len(right)) <= 1 or (len(left) == 2 and left == right[::-1])
+
+
+def _shared(one: str, other: str) -> int:
+    """Count the letters with which both words begin."""
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in pairs)
 
 
 def _words(query: str) -> list[str]:

@@ -103,7 +103,7 @@ class HybridRetriever(BaseRetriever):
         """Return the paper that ``text`` is the id or the title of, or the title's first part."""
         name = text.strip(" \"'“”‘’").casefold()
         hits = [paper_id for paper_id, _ in self._library.keyword_search(text, NUM_PAPERS)]
-        for paper in self._library.papers([text.strip(), *hits]):
+        for paper in self._library.papers([text.strip(), text.strip().lower(), *hits]):
             title = paper.title.casefold()
             if name in {paper.id.casefold(), title, title.partition(":")[0].strip()}:
                 return paper

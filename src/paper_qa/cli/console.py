@@ -19,6 +19,7 @@ _ESCAPE_SEQUENCES = re.compile(
 # C0 and C1 but newline and tab, and the characters that reorder the text around them.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _JSON_CONTROLS = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_LEAD = re.compile(r"\s*(?:\[\d+\] |- )?")
 _WIDEST = 100
 _BAR = 24
 
@@ -120,14 +121,14 @@ def _width() -> int:
 
 
 def _wrapped(line: str, width: int) -> str:
-    indent = line[: len(line) - len(line.lstrip())]
+    """Break a line between words; what follows stands under its text, not under its number."""
+    lead = _LEAD.match(line)
     return textwrap.fill(
         line,
         width,
-        subsequent_indent=indent,
+        subsequent_indent=" " * len(lead[0]) if lead else "",
         break_long_words=False,
         break_on_hyphens=False,
-        drop_whitespace=True,
         replace_whitespace=False,
     )
 

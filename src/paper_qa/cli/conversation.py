@@ -33,7 +33,7 @@ class Printer:
                 case Stage():
                     self.console.status(event.text)
                 case Claim() if self.console.live and not self._json:
-                    self.console.result(with_markers(event))
+                    self.console.result(f"- {with_markers(event)}")
                     written.append(event)
                 case Answer():
                     self.finish(event, written)

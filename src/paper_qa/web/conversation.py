@@ -15,7 +15,7 @@ from paper_qa.web.turn import TurnView, advance, missing_papers
 
 FAULT = "something went wrong inside the program; the terminal it was started from says what"
 
-_LOG = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 _MIN_STEP_S = 0.06
 """Steps of the page that follow each other faster than this are left out."""
 
@@ -65,7 +65,7 @@ async def run_turn(
         can_retry = not isinstance(error, QuestionError)  # which would be the same again
         yield replace(turn, stage="", progress=None, error=str(error), can_retry=can_retry)
     except Exception:  # the edge: a fault of ours must not leave the page waiting
-        _LOG.exception("a question could not be answered")
+        logger.exception("a question could not be answered")
         yield replace(turn, stage="", progress=None, error=FAULT)
 
 
