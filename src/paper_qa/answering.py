@@ -72,6 +72,14 @@ class AnswerInProgress:
         self.claims.append(claim)
         return claim
 
+    def is_supported(self) -> bool:
+        """Tell whether anything that was written rests on the abstracts."""
+        return any(claim.support == "supported" for claim in self.claims)
+
+    def has_text(self) -> bool:
+        """Tell whether anything was written, supported or not."""
+        return bool(self.claims or self.withheld)
+
     def is_new(self, text: str) -> bool:
         """Tell whether this has not been said before; small models repeat themselves."""
         said = [claim.text for claim in self.claims] + [item.text for item in self.withheld]

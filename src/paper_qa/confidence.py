@@ -19,8 +19,8 @@ def confidence(question: Question, hits: Sequence[ScoredPaper], word_index: Word
 
     A question of which not one word carries meaning, and one without papers, has 0.
     """
-    if question.kind == "summary" and len(hits) == 1:
-        return 1.0  # the paper was named
+    if question.paper_id:
+        return 1.0
     asked = word_index.read_question(question)
     words = word_index.of([hit.paper for hit in hits[:NUM_PAPERS]])
     matches = [max_sim(asked.vectors, asked.weights, item.vectors) for item in words.values()]

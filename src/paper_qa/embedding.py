@@ -5,6 +5,7 @@ identity that a library keeps: vectors of one name can be compared, those of two
 """
 
 import asyncio
+import functools
 import json
 import os
 from abc import abstractmethod
@@ -246,6 +247,7 @@ def _in_order(items: list[Any]) -> list[Any]:
     return sorted(items, key=lambda item: item["index"])
 
 
+@functools.lru_cache(maxsize=2)  # a question is read for its vector and for its words
 def hidden_states(text: str) -> tuple[Vectors, list[tuple[int, int]]]:
     """Return the built-in model's last hidden state for each token, and the tokens' offsets.
 

@@ -1,7 +1,6 @@
 """Which sentences of the retrieved papers bear on the question."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,8 +37,6 @@ class EvidenceSelector(BaseNodePostprocessor):
         """Return the sentences of the papers worth reading, in the papers' order and theirs."""
         chosen = papers_to_read(question, hits)
         words = self._words.of([hit.paper for hit in chosen])
-        if question.kind == "summary" and len(chosen) == 1:
-            question = replace(question, query=chosen[0].paper.name)
         asked = self._words.read_question(question)
         return [
             evidence
@@ -59,6 +56,8 @@ class EvidenceSelector(BaseNodePostprocessor):
 
 def papers_to_read(question: Question, hits: Sequence[ScoredPaper]) -> Sequence[ScoredPaper]:
     """Return the papers that an answer may rest on: for lists and summaries, all that stand out."""
+    if question.paper_id:
+        return [hit for hit in hits if hit.paper.id == question.paper_id]
     if not hits or question.kind in NUM_PAPERS_READ:
         return hits[: NUM_PAPERS_READ.get(question.kind, 0)]
     return [hit for hit in hits if hit.score >= MIN_LIST_SHARE * hits[0].score]

@@ -85,12 +85,14 @@ class KeywordSearch:
         stems = self._stemmer.stems(word)
         if len(stems) != 1:
             return []
+        (stem,) = stems
         rows = connection.execute(
             "SELECT term FROM keyword_counts WHERE term >= ? AND term < ? "
-            "AND abs(length(term) - ?) <= 1 ORDER BY doc DESC, term",
-            (stems[0][0], chr(ord(stems[0][0]) + 1), len(stems[0])),
+            "AND abs(length(term) - ?) <= 1 "
+            "AND (substr(term, 1, 2) = ? OR substr(term, -2) = ?) ORDER BY doc DESC, term",
+            (stem[0], chr(ord(stem[0]) + 1), len(stem), stem[:2], stem[-2:]),
         )
-        return [term for (term,) in rows if is_slip(stems[0], term)][:1]
+        return [term for (term,) in rows if is_slip(stem, term)][:1]
 
     def _written(self, connection: sqlite3.Connection, word: str) -> str:
         """Return a stem or a word as one of the papers has it."""

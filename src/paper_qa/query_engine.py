@@ -32,6 +32,7 @@ class PaperQueryEngine(RetrieverQueryEngine):
         synthesizer: GroundedSynthesizer,
     ) -> None:
         super().__init__(retriever, synthesizer, [selector], CallbackManager([]))
+        self._ranker = retriever
         self._writer = synthesizer
 
     async def aevents(self, question: str, history: Sequence[Turn] = ()) -> AsyncGenerator[Event]:
@@ -42,10 +43,10 @@ class PaperQueryEngine(RetrieverQueryEngine):
             LibraryError: the library or its index can't be read.
         """
         started = time.monotonic()
-        bundle = QuestionBundle(understand(question, history))
         yield Stage("Searching")
-        found = await asyncio.to_thread(self._find, bundle)
-        task = found.task(question_of(bundle), history, started)
+        understood = understand(question, history)
+        found = await asyncio.to_thread(self._find, understood)
+        task = found.task(history, started)
         yield Sources(tuple(task.hits), tuple(task.evidence))
         num_read = len(papers_to_read(task.question, task.hits))
         yield Stage(f"Reading {num_read} paper{'s' if num_read != 1 else ''}")
@@ -53,14 +54,16 @@ class PaperQueryEngine(RetrieverQueryEngine):
             async for event in events:
                 yield event
 
-    def _find(self, bundle: QueryBundle) -> "_Found":
+    def _find(self, question: Question) -> "_Found":
+        resolved = self._ranker.resolve(question)
+        bundle = QuestionBundle(resolved)
         papers = self.retriever.retrieve(bundle)
-        return _Found(papers, self._apply_node_postprocessors(papers, bundle))
+        return _Found(resolved, papers, self._apply_node_postprocessors(papers, bundle))
 
     @override
     async def _aquery(self, query_bundle: QueryBundle) -> Response:
-        found = await asyncio.to_thread(self._find, query_bundle)
-        task = found.task(question_of(query_bundle), (), time.monotonic())
+        found = await asyncio.to_thread(self._find, question_of(query_bundle))
+        task = found.task((), time.monotonic())
         answer = await last_answer(self._writer.aevents(task))
         return as_response(answer, [*found.evidence, *found.papers])
 
@@ -73,12 +76,13 @@ class PaperQueryEngine(RetrieverQueryEngine):
 class _Found:
     """The nodes of papers, best first, and those of their sentences."""
 
+    question: Question
     papers: list[NodeWithScore]
     evidence: list[NodeWithScore]
 
-    def task(self, question: Question, history: Sequence[Turn], started: float) -> Task:
+    def task(self, history: Sequence[Turn], started: float) -> Task:
         return Task(
-            question,
+            self.question,
             [scored_paper(node) for node in self.papers],
             [evidence_of(node) for node in self.evidence],
             history,

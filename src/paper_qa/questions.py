@@ -65,6 +65,7 @@ class Question:
 
     ``query`` is what retrieval looks for; ``background`` is what the conversation was about, and
     counts for less. ``readable`` is False when the embedder does not know the language.
+    ``paper_id`` is of the one paper that a summary was asked of by name.
     """
 
     text: str
@@ -72,6 +73,7 @@ class Question:
     kind: Kind = "answer"
     background: str = ""
     readable: bool = True
+    paper_id: str = ""
 
 
 def understand(text: str, history: Sequence[Turn] = ()) -> Question:

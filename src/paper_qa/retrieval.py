@@ -68,9 +68,7 @@ class HybridRetriever(BaseRetriever):
         self._words = word_index
 
     def rank(self, question: Question, *, k: int | None = None) -> list[ScoredPaper]:
-        """Return the ``k`` best papers, best first; of a summary that names a paper, that one."""
-        if question.kind == "summary" and (named := self._named(question.query)):
-            return [ScoredPaper(named, 1.0)]
+        """Return the ``k`` best papers, best first; before them one that was named."""
         if respelt := self._library.respelt(question.query):
             question = replace(question, query=f"{question.query} {' '.join(respelt)}")
         text = f"{question.query}\n{question.background}" if question.background else question.query
@@ -86,7 +84,10 @@ class HybridRetriever(BaseRetriever):
         ]
         fused = convex_fusion(parts)
         k = k or (NUM_LISTED if question.kind in LISTING else NUM_PAPERS)
-        return [ScoredPaper(papers[key], score) for key, score in _best(fused, k)]
+        best = [ScoredPaper(papers[key], score) for key, score in _best(fused, k)]
+        named = self._library.papers([question.paper_id])
+        others = [hit for hit in best if hit.paper.id != question.paper_id]
+        return [*(ScoredPaper(paper, 1.0) for paper in named), *others][:k]
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [paper_node(hit) for hit in self.rank(question_of(query_bundle))]
@@ -99,15 +100,18 @@ class HybridRetriever(BaseRetriever):
             best.setdefault(paper_id_of(passage_id), cosine)
         return best
 
-    def _named(self, text: str) -> Paper | None:
-        """Return the paper that ``text`` is the id or the title of, or the title's first part."""
+    def resolve(self, question: Question) -> Question:
+        """Look whether a summary is asked of one paper: by id, by title, or by its first part."""
+        if question.kind != "summary":
+            return question
+        text = question.query
         name = text.strip(" \"'“”‘’").casefold()
         hits = [paper_id for paper_id, _ in self._library.keyword_search(text, NUM_PAPERS)]
         for paper in self._library.papers([text.strip(), text.strip().lower(), *hits]):
             title = paper.title.casefold()
             if name in {paper.id.casefold(), title, title.partition(":")[0].strip()}:
-                return paper
-        return None
+                return replace(question, query=paper.name, paper_id=paper.id)
+        return question
 
     def _late(self, question: Question, papers: Sequence[Paper]) -> dict[str, float]:
         asked = self._words.read_question(question)

@@ -247,10 +247,10 @@ def _concluded(progress: AnswerInProgress, failure: ModelError | None) -> Iterat
     """Yield what there is to say when the model has ended, and the answer."""
     if failure:
         progress.notes.append(f"the language model failed, these are key passages: {failure}")
-    elif not progress.claims and (progress.declined or not progress.withheld):
+    elif not progress.is_supported() and (progress.declined or not progress.has_text()):
         yield progress.abstention("not_in_abstract")
         return
-    elif not progress.claims:
+    elif not progress.is_supported():
         progress.notes.append(NOTE_UNSUPPORTED)
     if progress.notes:
         for claim in progress.extracted():
