@@ -91,7 +91,8 @@ def _check_abstention(answer: Answer) -> None:
     assert answer.text.strip()
     if answer.abstained:
         assert answer.abstain_reason in {"no_evidence", "not_in_abstract", "language"}
-        assert not (answer.claims or answer.references or MARKER.search(answer.text))
+        assert answer.claims == answer.references == ()
+        assert not MARKER.search(answer.text)
         assert len({reference.paper_id for reference in answer.see}) == len(answer.see)
     else:
         assert answer.abstain_reason is None
@@ -112,8 +113,7 @@ def assert_is_json_of_the_schema(answer: Answer) -> None:
 def _parts(fields: dict, path: str) -> list[dict]:
     parts = [fields]
     for name in filter(None, path.split(".")):
-        found = [part[name] for part in parts]
-        parts = [
-            item for value in found for item in (value if isinstance(value, list) else [value])
-        ]
+        values = [part[name] for part in parts]
+        lists = [value if isinstance(value, list) else [value] for value in values]
+        parts = [item for items in lists for item in items]
     return parts

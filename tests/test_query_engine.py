@@ -146,7 +146,7 @@ def test_any_embedding_of_llama_index_can_be_used(open_qa: Opener, tmp_path: Pat
     qa.remove(*(paper.id for paper in qa.papers()))
     qa.add(make_papers(6))
 
-    assert qa.search("marker3 parsing", k=1)[0].paper.id == "m3"
+    assert qa.search("marker3 segmentation", k=1)[0].paper.id == "m3"
     assert_is_json_of_the_schema(qa.ask("What is studied with marker3?"))
 
 

@@ -28,8 +28,8 @@ ABSTENTIONS: dict[AbstainReason, str] = {
     "no_evidence": "The abstracts in this library do not treat this.",
     "not_in_abstract": "The closest abstracts do not say this.",
     "language": (
-        "This question is in a language that the search cannot read, and no language model is "
-        "configured to translate it: ask in English."
+        "This question is in a language that the search cannot read, and no language model has "
+        "translated it: ask in English."
     ),
 }
 
@@ -44,6 +44,7 @@ class Task:
     history: Sequence[Turn] = ()
     started: float = field(default_factory=time.monotonic)
     retrieve_s: float = 0.0
+    usage: Usage = field(default_factory=Usage)  # of what was asked of a model before
 
     @property
     def papers(self) -> dict[str, Paper]:
@@ -62,7 +63,7 @@ class AnswerInProgress:
         self.withheld: list[Withheld] = []
         self.notes: list[str] = []
         self.declined = False  # the model said that the abstracts do not answer
-        self.usage = Usage()
+        self.usage = task.usage
         self.confidence = 0.0
         self._first_claim_s = 0.0
 

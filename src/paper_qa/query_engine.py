@@ -13,7 +13,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from typing_extensions import override
 
 from paper_qa.answering import Task
-from paper_qa.domain import Event, Sources, Stage, Turn
+from paper_qa.domain import Event, Sources, Stage, Turn, Usage
 from paper_qa.evidence import EvidenceSelector, papers_to_read
 from paper_qa.llm.blocking import iterate
 from paper_qa.nodes import QuestionBundle, evidence_of, question_of, scored_paper
@@ -44,9 +44,11 @@ class PaperQueryEngine(RetrieverQueryEngine):
         """
         started = time.monotonic()
         yield Stage("Searching")
-        understood = understand(question, history)
+        understood, usage = understand(question, history), Usage()
+        if self._writer.can_rewrite(understood):
+            understood, usage = await self._writer.rewrite(understood, history)
         found = await asyncio.to_thread(self._find, understood)
-        task = found.task(history, started)
+        task = found.task(history, started, usage)
         yield Sources(tuple(task.hits), tuple(task.evidence))
         num_read = len(papers_to_read(task.question, task.hits))
         yield Stage(f"Reading {num_read} paper{'s' if num_read != 1 else ''}")
@@ -63,7 +65,7 @@ class PaperQueryEngine(RetrieverQueryEngine):
     @override
     async def _aquery(self, query_bundle: QueryBundle) -> Response:
         found = await asyncio.to_thread(self._find, question_of(query_bundle))
-        task = found.task((), time.monotonic())
+        task = found.task((), time.monotonic(), Usage())
         answer = await last_answer(self._writer.aevents(task))
         return as_response(answer, [*found.evidence, *found.papers])
 
@@ -80,7 +82,7 @@ class _Found:
     papers: list[NodeWithScore]
     evidence: list[NodeWithScore]
 
-    def task(self, history: Sequence[Turn], started: float) -> Task:
+    def task(self, history: Sequence[Turn], started: float, usage: Usage) -> Task:
         return Task(
             self.question,
             [scored_paper(node) for node in self.papers],
@@ -88,4 +90,5 @@ class _Found:
             history,
             started,
             time.monotonic() - started,
+            usage,
         )

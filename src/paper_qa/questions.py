@@ -75,6 +75,11 @@ class Question:
     readable: bool = True
     paper_id: str = ""
 
+    @property
+    def stands_alone(self) -> bool:
+        """Tell whether retrieval can do with the query as it is."""
+        return self.readable and not self.background
+
 
 def understand(text: str, history: Sequence[Turn] = ()) -> Question:
     """Read a question in the light of the turns before it.

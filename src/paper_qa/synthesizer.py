@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from llama_index.core import PromptHelper
@@ -25,6 +26,7 @@ from paper_qa.domain import (
     Paper,
     ScoredPaper,
     Stage,
+    Turn,
     Usage,
     Withheld,
 )
@@ -35,14 +37,15 @@ from paper_qa.extraction import choose
 from paper_qa.grounding import THRESHOLD, Grounder
 from paper_qa.llm.blocking import iterate
 from paper_qa.nodes import evidence_of, question_of
-from paper_qa.prompts import NOT_ANSWERED, messages
-from paper_qa.questions import understand
+from paper_qa.prompts import NOT_ANSWERED, messages, rewriting_messages
+from paper_qa.questions import Question, understand
 from paper_qa.sentences import split_sentences
 from paper_qa.word_index import WordIndex
 
 _T = TypeVar("_T")
 
 NUM_SENTENCES_SHRUNK = 3
+MAX_QUERY_CHARACTERS = 500  # of a question that a model has rewritten
 EXTRACTIVE = "extractive"
 
 NOTE_NO_MODEL = "answered by extraction: no model is configured"
@@ -85,6 +88,29 @@ class GroundedSynthesizer(BaseSynthesizer):
         """Who writes: ``extractive``, or the model's name."""
         return self._writer.metadata.model_name if self._writer else EXTRACTIVE
 
+    def can_rewrite(self, question: Question) -> bool:
+        """Tell whether a question needs to be put in other words, and a model can do it."""
+        return self._writer is not None and not question.stands_alone
+
+    async def rewrite(self, question: Question, history: Sequence[Turn]) -> tuple[Question, Usage]:
+        """Let the model put a question so that it stands alone, in English.
+
+        A model that fails leaves the question as it is: the writing will tell why.
+        """
+        if self._writer is None:
+            return question, Usage()
+        draft = Draft()
+        asked = rewriting_messages(question, history)
+        try:
+            async with aclosing(draft.sentences(self._writer, asked)) as sentences:
+                query = " ".join([sentence async for sentence in sentences])
+        except ModelError:
+            return question, draft.usage
+        query = " ".join(query.split())[:MAX_QUERY_CHARACTERS]
+        if not any(map(str.isalnum, query)):
+            return question, draft.usage
+        return replace(question, query=query, background="", readable=True), draft.usage
+
     async def aevents(self, task: Task) -> AsyncGenerator[Event]:
         """Yield checked claims as they are written, and the whole answer last."""
         progress = AnswerInProgress(task, self.model_name)
@@ -104,7 +130,7 @@ class GroundedSynthesizer(BaseSynthesizer):
 
     def _reason_to_abstain(self, progress: AnswerInProgress) -> AbstainReason | None:
         question = progress.task.question
-        if not question.readable and self._writer is None:
+        if not question.readable:
             return "language"
         if not progress.task.evidence:
             return "no_evidence"
