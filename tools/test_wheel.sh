@@ -8,9 +8,9 @@ trap 'rm -rf "$folder"' EXIT
 
 "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --build-constraint "$constraints" \
     --wheel-dir "$folder" .
-"$python" -m venv "$folder/venv"
-"$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \
-    --constraint "$constraints" "$folder"/*.whl
+"$python" -m venv --without-pip "$folder/venv"
+"$python" -m pip --python "$folder/venv/bin/python" install --quiet --disable-pip-version-check \
+    --no-compile --constraint "$constraints" "$folder"/*.whl
 
 cd "$folder"
 answer=$(PAPER_QA_HOME=$folder/home PAPER_QA_LLM=extractive venv/bin/paper-qa ask \

@@ -7,7 +7,7 @@ from typing import Literal
 
 from paper_qa.domain import Turn
 from paper_qa.errors import QuestionError
-from paper_qa.words import content_words
+from paper_qa.words import content_words, is_foreign
 
 MAX_QUESTION_CHARACTERS = 4000
 MAX_HISTORY_TURNS = 6
@@ -64,7 +64,8 @@ class Question:
     """A question as it is understood.
 
     ``query`` is what retrieval looks for; ``background`` is what the conversation was about, and
-    counts for less. ``readable`` is False when the embedder does not know the language.
+    counts for less. ``readable`` is False when the embedder does not know the script; what is
+    ``is_foreign`` it may guess, as far as terms and names are the same as in English.
     ``paper_id`` is of the one paper that a summary was asked of by name.
     """
 
@@ -73,12 +74,13 @@ class Question:
     kind: Kind = "answer"
     background: str = ""
     readable: bool = True
+    is_foreign: bool = False
     paper_id: str = ""
 
     @property
     def stands_alone(self) -> bool:
         """Tell whether retrieval can do with the query as it is."""
-        return self.readable and not self.background
+        return self.readable and not self.is_foreign and not self.background
 
 
 def understand(text: str, history: Sequence[Turn] = ()) -> Question:
@@ -102,6 +104,7 @@ def understand(text: str, history: Sequence[Turn] = ()) -> Question:
         kind=_kind(question),
         background=_background(history) if _depends_on_history(question) else "",
         readable=_is_readable(question),
+        is_foreign=is_foreign(question),
     )
 
 

@@ -49,6 +49,9 @@ MAX_QUERY_CHARACTERS = 500  # of a question that a model has rewritten
 EXTRACTIVE = "extractive"
 
 NOTE_NO_MODEL = "answered by extraction: no model is configured"
+NOTE_FOREIGN = (
+    "the search reads English: these passages were found by the terms that the question shares"
+)
 NOTE_UNSUPPORTED = (
     "nothing that the model wrote is supported by the abstracts: these are the key passages"
 )
@@ -109,7 +112,9 @@ class GroundedSynthesizer(BaseSynthesizer):
         query = " ".join(query.split())[:MAX_QUERY_CHARACTERS]
         if not any(map(str.isalnum, query)):
             return question, draft.usage
-        return replace(question, query=query, background="", readable=True), draft.usage
+        return replace(
+            question, query=query, background="", readable=True, is_foreign=False
+        ), draft.usage
 
     async def aevents(self, task: Task) -> AsyncGenerator[Event]:
         """Yield checked claims as they are written, and the whole answer last."""
@@ -135,7 +140,11 @@ class GroundedSynthesizer(BaseSynthesizer):
         if not progress.task.evidence:
             return "no_evidence"
         progress.confidence = confidence(question, progress.task.hits, self._words)
-        return "no_evidence" if progress.confidence < self._abstain_threshold else None
+        if progress.confidence < self._abstain_threshold:
+            return "language" if question.is_foreign else "no_evidence"
+        if question.is_foreign:
+            progress.notes.append(NOTE_FOREIGN)
+        return None
 
     async def _write(self, llm: LLM, progress: AnswerInProgress) -> AsyncGenerator[Event]:
         """Yield what the model writes and the evidence supports, or the key passages instead."""
