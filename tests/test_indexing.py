@@ -2,7 +2,7 @@ import os
 import random
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -126,7 +126,7 @@ def test_a_long_abstract_becomes_several_passages_with_their_places(library, ind
 
     hits = index.search(embed("Sentence 79 has some more words in it."), 10)
     passages = library.passages.passages([passage_id for passage_id, _ in hits])
-    assert len(passages) == len(hits) == 3
+    assert len(passages) == len(hits) > 1
     assert all(passage.paper_id == "long" for passage in passages.values())
     assert max(passage.end for passage in passages.values()) == len(abstract)
 
@@ -477,24 +477,36 @@ def garble(path: Path) -> None:
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
+def cut_off(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def remove_all(directory: Path) -> None:
+    shutil.rmtree(directory.parent)
+
+
+def damage(name: str, how: Callable[[Path], object]) -> Callable[[Path], object]:
+    return lambda directory: how(next(directory.rglob(name)))
+
+
 @pytest.mark.parametrize(
-    "damage",
+    ("do_damage", "is_open"),
     [
-        shutil.rmtree,
-        lambda directory: shutil.rmtree(directory.parent),
-        lambda directory: (directory / "chroma.sqlite3").unlink(),
-        lambda directory: (directory / "chroma.sqlite3").write_bytes(b""),
-        lambda directory: garble(directory / "chroma.sqlite3"),
-        lambda directory: garble(next(directory.rglob("data_level0.bin"))),
-        lambda directory: garble(next(directory.rglob("header.bin"))),
-        lambda directory: next(directory.rglob("link_lists.bin")).unlink(),
-        lambda directory: os.truncate(next(directory.rglob("data_level0.bin")), 1000),
-        lambda directory: next(directory.rglob("index_metadata.pickle")).write_bytes(b"x"),
+        pytest.param(shutil.rmtree, False, id="no directory"),
+        pytest.param(shutil.rmtree, True, id="no directory while open"),
+        pytest.param(remove_all, True, id="nothing at all while open"),
+        pytest.param(damage("chroma.sqlite3", Path.unlink), False, id="no database"),
+        pytest.param(damage("chroma.sqlite3", garble), False, id="torn database"),
+        pytest.param(damage("chroma.sqlite3", garble), True, id="torn database while open"),
+        pytest.param(damage("data_level0.bin", garble), False, id="torn graph"),
+        pytest.param(damage("data_level0.bin", garble), True, id="torn graph while open"),
+        pytest.param(damage("header.bin", garble), False, id="torn header"),
+        pytest.param(damage("link_lists.bin", Path.unlink), False, id="no links"),
+        pytest.param(damage("data_level0.bin", cut_off), False, id="cut off graph"),
+        pytest.param(damage("index_metadata.pickle", garble), False, id="torn ids"),
     ],
-    ids=["directory", "all", "database", "empty", "torn", "graph", "header", "links", "cut", "map"],
 )
-def test_a_damaged_index_is_made_again_without_a_word(library, damage, is_open):
+def test_a_damaged_index_is_made_again_without_a_word(library, do_damage, is_open):
     library.add(make_papers(20))
     first = open_index(library)
     first.refresh()
@@ -503,7 +515,7 @@ def test_a_damaged_index_is_made_again_without_a_word(library, damage, is_open):
     else:
         first.close()
 
-    damage(present(library))
+    do_damage(present(library))
     library.add([make_paper(50)])
 
     for index in (first, open_index(library)):
@@ -574,7 +586,7 @@ def test_many_threads_may_search_while_one_adds_and_removes(library, index):
     threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(3)]
     for thread in threads:
         thread.start()
-    for number in range(30, 36):
+    for number in range(30, 33):
         library.add([make_paper(number)])
         index.refresh()
         library.remove([f"m{number}"])

@@ -282,14 +282,16 @@ def _concluded(progress: AnswerInProgress, failure: ModelError | None) -> Iterat
     """Yield what there is to say when the model has ended, and the answer."""
     if failure:
         progress.notes.append(f"the language model failed, these are key passages: {failure}")
-    elif not progress.is_supported() and (progress.declined or not progress.has_text()):
+    elif progress.is_supported():
+        yield progress.answer()
+        return
+    elif progress.declined or not progress.has_text():
         yield progress.abstention("not_in_abstract")
         return
-    elif not progress.is_supported():
+    else:
         progress.notes.append(NOTE_UNSUPPORTED)
-    if progress.notes:
-        for claim in progress.extracted():
-            yield progress.add(claim)
+    for claim in progress.extracted():
+        yield progress.add(claim)
     yield progress.answer()
 
 
