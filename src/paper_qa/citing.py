@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from paper_qa.domain import Citation, Claim, Paper, Reference, Span
+from paper_qa.sentences import outside_maths
 
-_FOREIGN_MARKER = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
+_FOREIGN_MARKER = re.compile(r"\[(\d+)\]")
 _STOP = re.compile(r"[.!?…]+$")
 
 
@@ -45,10 +46,14 @@ def with_markers(claim: Claim) -> str:
     numbers = sorted({citation.number for citation in claim.citations})
     markers = "".join(f"[{number}]" for number in numbers)
     # What looks like a marker in a quote is the paper's own, and points to nothing here.
-    text, stop = _FOREIGN_MARKER.sub(r"(\1)", claim.text.rstrip()), "."
+    text, stop = outside_maths(_without_markers, claim.text.rstrip()), "."
     if match := _STOP.search(text):
         text, stop = text[: match.start()], match[0]
     return f"{text} {markers}{stop}" if markers else f"{text}{stop}"
+
+
+def _without_markers(text: str) -> str:
+    return _FOREIGN_MARKER.sub(r"(\1)", text)
 
 
 def compose(claims: Sequence[Claim], *, as_list: bool) -> str:

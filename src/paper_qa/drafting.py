@@ -10,7 +10,7 @@ from llama_index.core.llms import LLM, ChatMessage
 from paper_qa.domain import Usage
 from paper_qa.errors import ModelError, PaperQAError
 from paper_qa.llm.reply import usage_of
-from paper_qa.sentences import MATHS, split_sentences
+from paper_qa.sentences import MATHS, outside_maths, split_sentences
 
 _MARKER = re.compile(r"\s*\[\s*[1-9]\d{0,2}(?:\s*[,;–-]\s*[1-9]\d{0,2})*\s*\](?!\()")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
@@ -78,11 +78,6 @@ def whole_sentences(text: str) -> list[str]:
 
 def clean_sentence(sentence: str) -> str:
     """Return a model's sentence without its own markers and the emphasis around it."""
-    pieces: list[str] = []
-    position = 0
-    for match in MATHS.finditer(sentence):  # in maths, [1] is an interval or an index
-        pieces += [_MARKER.sub("", sentence[position : match.start()]), match[0]]
-        position = match.end()
-    text = "".join([*pieces, _MARKER.sub("", sentence[position:])]).strip()
+    text = outside_maths(lambda part: _MARKER.sub("", part), sentence).strip()
     wrapped = _WRAPPING.match(text)
     return (wrapped[1] if wrapped else text).strip()

@@ -105,6 +105,7 @@ class PaperQA:
 
     def summarize(self, topic: str) -> Answer:
         """Summarise a paper, named by its id or title, or the papers on a topic."""
+        understand(topic)  # a blank topic is no question
         return self.ask(f"Summarize {topic}")
 
     def search(self, query: str, *, k: int = 10) -> list[ScoredPaper]:

@@ -1,6 +1,7 @@
 """Cutting a text into sentences, by character offsets, with maths and abbreviations kept whole."""
 
 import re
+from collections.abc import Callable
 
 from paper_qa.domain import Span
 
@@ -37,6 +38,16 @@ def split_sentences(text: str) -> list[Span]:
         if not inside and _ends_sentence(text, match):
             cuts.append(match.end())
     return _spans(text, sorted(cuts))
+
+
+def outside_maths(change: Callable[[str], str], text: str) -> str:
+    """Apply a change to what is not maths: in maths, [1] is an interval or an index."""
+    pieces: list[str] = []
+    position = 0
+    for match in MATHS.finditer(text):
+        pieces += [change(text[position : match.start()]), match[0]]
+        position = match.end()
+    return "".join([*pieces, change(text[position:])])
 
 
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:
