@@ -1,7 +1,6 @@
 """What every test starts from: a clean environment, an empty folder, no way off this machine."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,8 +20,8 @@ def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def shared() -> Iterator[Path]:
+def shared() -> Path:
     """Return the folder of benchmark files beside the project, or skip."""
     if not SHARED.is_dir():
         pytest.skip(f"needs the benchmark files in {SHARED}, which are not in the repository")
-    yield SHARED
+    return SHARED

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from paper_qa.domain import Answer, Paper
 from paper_qa.evaluation.measures import quote_is_valid
+from paper_qa.sentences import MATHS
 
 REFERENCE_KEYS = ["number", "paper_id", "title", "authors", "year", "venue", "url", "retracted"]
 KEYS: dict[str, list[str]] = {
@@ -78,13 +79,14 @@ def _check_citations(answer: Answer, papers: Mapping[str, Paper], grounding: str
 
 def _check_markers(answer: Answer) -> None:
     """Markers are numbered by first appearance, stand before the stop, and have references."""
-    markers = [int(number) for number in MARKER.findall(answer.text)]
+    text = MATHS.sub("$maths$", answer.text)
+    markers = [int(number) for number in MARKER.findall(text)]
     assert list(dict.fromkeys(markers)) == [r.number for r in answer.references]
     assert [r.number for r in answer.references] == list(range(1, len(answer.references) + 1))
     of_claims = [sorted({c.number for c in claim.citations}) for claim in answer.claims]
     assert markers == [number for numbers in of_claims for number in numbers]
-    assert not re.search(r"[.!?…]\s*\[\d+\]", answer.text)
-    assert not re.search(r"\[\d+\](?!\[\d+\]|[.!?…])", answer.text)
+    assert not re.search(r"[.!?…]\s*\[\d+\]", text)
+    assert not re.search(r"\[\d+\](?!\[\d+\]|[.!?…])", text)
 
 
 def _check_abstention(answer: Answer) -> None:

@@ -5,7 +5,7 @@ imported would be made anew for each of them.
 """
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -65,15 +65,29 @@ def open_qa(seed_home: Path) -> Iterator[Callable[..., PaperQA]]:
 
 
 @pytest.fixture(scope="session")
-def seed_answers(seed_qa: PaperQA) -> dict[str, Answer]:
+def seed_answers(seed_qa: PaperQA) -> Mapping[str, Answer]:
     """Return the extracted answers to all questions of the repository, by their ids."""
-    return {
-        key: seed_qa.ask(item.question, history=item.history)
-        for key, item in all_questions().items()
-    }
+
+    def ask(key: str) -> Answer:
+        item = all_questions()[key]
+        return seed_qa.ask(item.question, history=item.history)
+
+    return _MadeWhenAsked(ask)
 
 
 @pytest.fixture(scope="session")
-def seed_summaries(seed_qa: PaperQA) -> dict[str, Answer]:
+def seed_summaries(seed_qa: PaperQA) -> Mapping[str, Answer]:
     """Return the summaries of all seeds, by the papers' ids."""
-    return {paper_id: seed_qa.summarize(paper_id) for paper_id in seed_papers()}
+    return _MadeWhenAsked(seed_qa.summarize)
+
+
+class _MadeWhenAsked(dict[str, Answer]):
+    """Answers, each made when it is asked for first: a test waits for no more than it looks at."""
+
+    def __init__(self, make: Callable[[str], Answer]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: str) -> Answer:
+        self[key] = self._make(key)
+        return self[key]

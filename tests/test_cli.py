@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
@@ -34,6 +35,11 @@ ADA = {
 }
 
 
+class Keyboard(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
 class Shell:
     """Runs a command in this process and keeps what it wrote."""
 
@@ -41,10 +47,13 @@ class Shell:
         self._capsys = capsys
         self._home = home
 
-    def __call__(self, *arguments: str | Path, stdin: bytes = b"") -> tuple[int, str, str]:
+    def __call__(
+        self, *arguments: str | Path, stdin: bytes = b"", typed: str = ""
+    ) -> tuple[int, str, str]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PAPER_QA_HOME", str(self._home))
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+            pipe = io.TextIOWrapper(io.BytesIO(stdin))
+            patch.setattr(sys, "stdin", Keyboard(typed) if typed else pipe)
             with pytest.raises(SystemExit) as ended:
                 main([str(argument) for argument in arguments])
         out, err = self._capsys.readouterr()
@@ -377,6 +386,13 @@ class TerminalSession:
             self.text += os.read(self._screen, 4096).decode("utf-8", "replace")
         self._read_up_to = found + len(text)
 
+    def interrupt(self) -> None:
+        """Press Ctrl-C; again if readline was not yet waiting for a key when it came."""
+        while self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=10)
+
     def close(self) -> int:
         try:
             while data := os.read(self._screen, 4096):
@@ -411,9 +427,18 @@ def test_without_a_question_it_is_a_conversation(terminal: TerminalSession) -> N
     assert "Traceback" not in terminal.text
 
 
+def test_the_answers_of_a_conversation_can_go_to_a_file(shell: Shell) -> None:
+    code, out, err = shell("ask", typed=f"{QUESTION}\nWhich dataset?\n")
+
+    assert code == 0
+    assert out.count("References") == 2
+    assert err.count("> ") == 3
+    assert "> " not in out
+
+
 def test_ctrl_c_at_the_prompt_exits_with_130(terminal: TerminalSession) -> None:
     terminal.wait_for("> ")
-    terminal.process.send_signal(signal.SIGINT)
+    terminal.interrupt()
 
     assert terminal.close() == 130
     assert "Traceback" not in terminal.text

@@ -1,8 +1,10 @@
 import os
 import random
+import resource
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -550,21 +552,67 @@ def test_an_index_that_cannot_be_made_again_is_an_error_with_what_to_do(library,
     assert str(caught.value).endswith("then run `paper-qa index`")
 
 
-def test_a_build_that_fails_leaves_the_present_index_and_nothing_else(library, index, monkeypatch):
+@contextmanager
+def full_disk(library: Library) -> Iterator[None]:
+    """Let no file grow beyond 150 kB, which is less than Chroma's own database has."""
+    library._database._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_on_a_full_disk_the_present_index_stays_and_goes_on_answering(library, index, caplog):
     library.add(make_papers(5))
     index.refresh()
     before = directories(library)
-    monkeypatch.setattr("paper_qa.building.flush_directory", fail)
     library.add([make_paper(9)])
 
-    with pytest.raises(LibraryError, match=r"No space left on device.*free some space"):
-        index.refresh()
+    with full_disk(library):
+        with pytest.raises(LibraryError) as caught:
+            index.refresh()
+        assert found(index, text_of(3), 1) == ["m3"]
+        assert found(index, text_of(3), 1) == ["m3"]
 
+    assert "can't be written (File too large;" in str(caught.value)
+    assert str(caught.value).endswith("make room or allow it, then run `paper-qa index`")
     assert directories(library) == before
+    assert caplog.text.count("some papers can't be searched yet") == 1
+    assert index.num_pending() == 1
+    index.refresh()
+    assert found(index, text_of(9), 1) == ["m9"]
 
 
-def fail(_directory: Path) -> None:
-    raise OSError(28, "No space left on device")
+def test_on_a_full_disk_a_first_index_is_an_error_with_what_to_do(library, index):
+    library.add(make_papers(5))
+
+    with full_disk(library):
+        for use in (index.refresh, index.prepare, lambda: index.search(embed("parsing"), 3)):
+            with pytest.raises(LibraryError, match="the papers are safe; make room or allow it"):
+                use()
+
+    assert not directories(library)
+    assert found(index, text_of(3), 1) == ["m3"]
+
+
+def test_a_question_is_answered_though_the_model_fails_on_what_is_new(library):
+    class Failing(HashedEmbedding):
+        def _get_text_embedding(self, text: str) -> list[float]:
+            if "marker9" in text:
+                raise ModelError("no more")
+            return super()._get_text_embedding(text)
+
+    index = open_index(library, Failing())
+    library.add(make_papers(5))
+    index.refresh()
+    library.add([make_paper(9)])
+
+    assert found(index, text_of(3), 1) == ["m3"]
+
+    assert index.num_pending() == 1
+    index.close()
 
 
 def test_many_threads_may_search_while_one_adds_and_removes(library, index):

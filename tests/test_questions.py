@@ -198,6 +198,43 @@ def test_latin_letters_and_the_greek_ones_of_maths_are_readable(question: str):
     assert understand(question).readable
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "¿Cómo se corrige el desequilibrio de cola larga?",
+        "Wie klein kann der Regret bei Online-Optimierung werden, wenn man nur Gradienten nutzt?",
+        "Comment est-ce que le modèle apprend sur des vidéos?",
+        "Quali articoli parlano di reti neurali per grafi nella chimica?",
+        "Hoe leert het model van de video's?",
+    ],
+)
+def test_other_languages_in_the_same_script_are_known(question: str):
+    assert understand(question).is_foreign
+
+
+@pytest.mark.parametrize("item", [*questions(), *questions("questions_more")], ids=lambda q: q.id)
+def test_english_is_not_taken_for_another_language(item: evaluation.Question):
+    understood = understand(item.question)
+
+    assert (item.lang == "en") == (understood.readable and not understood.is_foreign)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Et al.",
+        "de novo design",
+        "How do van der Waals forces matter?",
+        pytest.param(
+            "van der Waals interactions",
+            marks=pytest.mark.xfail(strict=True, reason="F25: two words of Dutch are enough"),
+        ),
+    ],
+)
+def test_a_word_or_two_of_latin_or_french_are_still_english(question: str):
+    assert not understand(question).is_foreign
+
+
 # Follow-ups
 
 

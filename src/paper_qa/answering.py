@@ -45,6 +45,7 @@ class Task:
     started: float = field(default_factory=time.monotonic)
     retrieve_s: float = 0.0
     usage: Usage = field(default_factory=Usage)  # of what was asked of a model before
+    notes: Sequence[str] = ()
 
     @property
     def papers(self) -> dict[str, Paper]:
@@ -61,7 +62,7 @@ class AnswerInProgress:
         self.numbering = Numbering()
         self.claims: list[Claim] = []
         self.withheld: list[Withheld] = []
-        self.notes: list[str] = []
+        self.notes = list(task.notes)
         self.declined = False  # the model said that the abstracts do not answer
         self.usage = task.usage
         self.confidence = 0.0

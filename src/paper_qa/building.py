@@ -4,6 +4,7 @@ In a directory of its own, made from the present one, or anew; or in place, on a
 Whoever calls holds the write lock.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,17 +14,19 @@ from paper_qa.index_files import (
     FOLDER,
     check_directory,
     copy_directory,
-    disk_error,
     flush_directory,
     new_directory,
     remove_directories,
     remove_directory,
+    unwritten,
 )
 from paper_qa.library import Library
 from paper_qa.passages import IndexState
 from paper_qa.vectors import BATCH, DamagedIndexError, Entry, VectorIndex
 
 STAGE = "Building the index"
+
+_logger = logging.getLogger(__name__)
 
 
 class IndexBuilder:
@@ -38,19 +41,24 @@ class IndexBuilder:
         """Make and publish the next state; ``anew`` from nothing but the library.
 
         Raises:
-            LibraryError: the disk or the Chroma server does not take it; all stays as it was.
+            UnwrittenIndexError: the disk does not take it; all stays as it was.
+            ChromaServerError: the server does not.
         """
         if self._url:
             self._build_on_server(progress, anew=anew)
             return
         state = self._library.passages.index_state()
-        if state is None or anew or self._is_worn(state):
-            self._build_directory(None, progress)
-            return
+        if state is not None and not anew and not self._is_worn(state):
+            try:
+                self._build_directory(state, progress)
+            except DamagedIndexError as error:
+                _logger.info("the search index is made anew: %s", error.reason)
+            else:
+                return
         try:
-            self._build_directory(state, progress)
-        except DamagedIndexError:
             self._build_directory(None, progress)
+        except DamagedIndexError as error:  # just made: something keeps us from making it well
+            raise unwritten(self._library.home, error.reason) from error
 
     def _is_worn(self, state: IndexState) -> bool:
         """Tell whether copying is no use: another model, a server, or mostly what was deleted."""
@@ -70,7 +78,7 @@ class IndexBuilder:
             files = flush_directory(directory)
         except OSError as error:
             remove_directory(directory)
-            raise disk_error(home, error) from error
+            raise unwritten(home, str(error.strerror)) from error
         except BaseException:
             remove_directory(directory)
             raise
@@ -137,10 +145,13 @@ class IndexBuilder:
     def _verify(self, index: VectorIndex, held: set[str]) -> int:
         """Compare the index with what it should hold; return the length of its vectors."""
         if index.ids() != held:
-            raise DamagedIndexError("the search index lost passages while it was built")
+            raise DamagedIndexError(self._where(), "it lost passages while it was built")
         vector = index.sample()
         if vector is None:
             return 0
         if not index.finds(vector):
-            raise DamagedIndexError("the search index does not find what is in it")
+            raise DamagedIndexError(self._where(), "it does not find what is in it")
         return len(vector)
+
+    def _where(self) -> str:
+        return self._url or str(self._library.home / FOLDER)

@@ -15,6 +15,7 @@ from paper_qa.sentences import MATHS, outside_maths, split_sentences
 _MARKER = re.compile(r"\s*\[\s*[1-9]\d{0,2}(?:\s*[,;–-]\s*[1-9]\d{0,2})*\s*\](?!\()")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _WRAPPING = re.compile(r"^(?:\*\*|__)(.*?)(?:\*\*|__)$", re.DOTALL)
+_MAY_END = re.compile(r"[.!?…]\S*\s+\S|[。！？\n]")
 _OPENED = re.compile(r"\$|\\\(|\\\[")
 
 
@@ -35,6 +36,8 @@ class Draft:
         async with aclosing(self._deltas(llm, messages)) as deltas:
             async for delta in deltas:
                 text += delta
+                if not _MAY_END.search(text, max(0, len(text) - len(delta) - 20)):
+                    continue
                 whole = whole_sentences(text)
                 for sentence in whole[given:]:
                     yield sentence

@@ -7,7 +7,6 @@ _UP_TO_TWENTY = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
     sixteen seventeen eighteen nineteen twenty
 """
-_WORDS = {word: float(number) for number, word in enumerate(_UP_TO_TWENTY.split())} | {"half": 0.5}
 _SCALES = {
     "k": 1e3,
     "thousand": 1e3,
@@ -17,12 +16,10 @@ _SCALES = {
     "billion": 1e9,
 }
 _FIGURE = re.compile(
-    r"(?<![\w.])(?P<digits>\d+(?:,\d{3})+(?!\d)|\d+)(?P<fraction>\.\d+)?"
+    r"(?<![\w.])(?P<digits>\d+(?:,\d{3})+(?!\d)|\d+|(?=\.\d))(?P<fraction>\.\d+)?"
     r"(?:\s?(?P<scale>thousand|million|billion|k|m|b)\b)?",
     re.IGNORECASE,
 )
-_WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
-_AMBIGUOUS = frozenset({"one"})  # mostly a pronoun
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +36,17 @@ class Figure:
         return abs(self.value - exact.value) <= self.place / 2 * (1 + 1e-9)
 
 
+_WORDS = {word: Figure(float(number), 1.0) for number, word in enumerate(_UP_TO_TWENTY.split())}
+_WORDS["half"] = Figure(0.5, 0.1)
+_WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
+_AMBIGUOUS = frozenset({"one"})  # mostly a pronoun
+
+
 def figures(text: str) -> list[Figure]:
     """Return the numbers in a text; of those in words, the ones up to twenty."""
     found = [_figure(match) for match in _FIGURE.finditer(text)]
     words = (match[0].lower() for match in _WORD.finditer(text))
-    return found + [Figure(_WORDS[word], 1.0) for word in words if word not in _AMBIGUOUS]
+    return found + [_WORDS[word] for word in words if word not in _AMBIGUOUS]
 
 
 def _figure(match: re.Match[str]) -> Figure:

@@ -23,6 +23,10 @@ _JOURNAL = "chroma.sqlite3-journal"
 _BLOCK = 1 << 20
 
 
+class UnwrittenIndexError(LibraryError):
+    """The index can't be written; the one before, if there is one, is as it was."""
+
+
 def new_directory(home: Path) -> Path:
     """Return where the next state of the index goes; it does not exist yet."""
     return home / FOLDER / token_hex(8)
@@ -39,9 +43,12 @@ def copy_directory(source: Path, target: Path) -> None:
         with closing(sqlite3.connect(source / _DATABASE, timeout=60)) as connection:
             connection.execute("BEGIN")
             connection.execute("SELECT count(*) FROM sqlite_master")
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns(_JOURNAL))
-    except (sqlite3.Error, shutil.Error, FileNotFoundError) as error:
-        raise DamagedIndexError(f"the search index {str(source)!r} can't be copied") from error
+            for path in _files(source):
+                copy = target / path.relative_to(source)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
+    except (sqlite3.Error, FileNotFoundError) as error:
+        raise DamagedIndexError(source, str(error)) from error
 
 
 def flush_directory(directory: Path) -> tuple[FileMark, ...]:
@@ -67,9 +74,9 @@ def check_directory(directory: Path, marks: Iterable[FileMark]) -> None:
         try:
             found = _mark(path, directory)
         except OSError as error:
-            raise DamagedIndexError(f"the index file {str(path)!r} is missing") from error
+            raise DamagedIndexError(directory, f"{mark.name} is missing") from error
         if found != mark:
-            raise DamagedIndexError(f"the index file {str(path)!r} is damaged")
+            raise DamagedIndexError(directory, f"{mark.name} is not as it was")
 
 
 def remove_directories(home: Path, keep: Iterable[str]) -> None:
@@ -86,11 +93,12 @@ def remove_directory(directory: Path) -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def disk_error(home: Path, error: OSError) -> LibraryError:
+def unwritten(home: Path, reason: str) -> UnwrittenIndexError:
     """Return what to tell a person whose disk did not take the index."""
-    return LibraryError(
-        f"the search index in {str(home / FOLDER)!r} can't be written ({error.strerror}): "
-        "free some space or allow it, then run `paper-qa index`"
+    free = shutil.disk_usage(home).free
+    return UnwrittenIndexError(
+        f"the search index in {str(home)!r} can't be written ({reason}; {free / 1e6:,.0f} MB are "
+        "free there): the papers are safe; make room or allow it, then run `paper-qa index`"
     )
 
 

@@ -4,6 +4,7 @@ An index is never changed where somebody may be reading it (``building.py``). Wh
 present one stands in the library, and is looked up before every search.
 """
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 
@@ -12,7 +13,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 
 from paper_qa.building import IndexBuilder
 from paper_qa.embedding import num_tokens as count_tokens
-from paper_qa.errors import LibraryError
+from paper_qa.errors import LibraryError, ModelError
 from paper_qa.filling import (
     CHUNKING,
     Progress,
@@ -34,6 +35,10 @@ ATTEMPTS = 4
 _FINISHABLE = range(1, SELF_FINISH + 1)
 
 Hits = list[tuple[str, float]]
+Moment = tuple[int, IndexState | None]
+"""A generation of the library and the index that was the present one then."""
+
+_logger = logging.getLogger(__name__)
 
 
 class Index:
@@ -62,7 +67,8 @@ class Index:
         self._open: VectorIndex | None = None
         self._state: IndexState | None = None  # of the one that is open
         self._num_dead = (-1, 0)  # passages of it that the library lacks, at a generation
-        self._pending: tuple[tuple[int, IndexState | None], int] | None = None
+        self._pending: tuple[Moment, int] | None = None
+        self._given_up_at: Moment | None = None
 
     def refresh(
         self,
@@ -101,10 +107,14 @@ class Index:
         else is at it; a damaged index is made again.
         """
         if self._num_left() in _FINISHABLE:
-            with self._filling.tried() as is_ours:
-                if is_ours and self._num_left():
-                    self._fill(progress, None, self._checked_dim())
-                    self._bring_in_line(progress, anew=False)
+            try:
+                self._finish(progress)
+            except (LibraryError, ModelError) as error:
+                if self._library.passages.index_state() is None:
+                    raise
+                # A question can be answered from what is indexed; the caller sees num_pending().
+                _logger.warning("some papers can't be searched yet: %s", error)
+                self._given_up_at = self._moment()
         self._use(lambda _index, _num_dead: [], progress)
 
     def search(self, vector: Vector, k: int) -> Hits:
@@ -136,19 +146,29 @@ class Index:
         Chroma's last digits depend on where it keeps a vector, and ours decide between passages.
         """
         vectors = self._library.passages.vectors(self._model, passage_ids)
+        if not vectors:
+            return []
         query = vector.astype(np.float64) / (np.linalg.norm(vector) or 1.0)
-        hits = [
-            (passage_id, round(float((query * found).sum()), 6))
-            for passage_id, found in vectors.items()
-        ]
+        # Not by matrix product, whose order of adding depends on the machine's cores.
+        cosines = (np.stack(list(vectors.values())) * query).sum(axis=1).round(6)
+        hits = zip(vectors, cosines.tolist(), strict=True)
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
     def _num_left(self) -> int:
         """Return how many are pending, counted again only when that may have changed."""
-        moment = (self._library.generation, self._library.passages.index_state())
+        moment = self._moment()
         if self._pending is None or self._pending[0] != moment or self._pending[1] in _FINISHABLE:
             self._pending = (moment, self.num_pending())
         return self._pending[1]
+
+    def _finish(self, progress: Progress) -> None:
+        with self._filling.tried() as is_ours:
+            if is_ours and self._num_left() and self._given_up_at != self._moment():
+                self._fill(progress, None, self._checked_dim())
+                self._bring_in_line(progress, anew=False)
+
+    def _moment(self) -> Moment:
+        return self._library.generation, self._library.passages.index_state()
 
     def _fill(self, progress: Progress, paper_ids: Sequence[str] | None, dim: int) -> None:
         cut_passages(self._library, self._num_tokens, paper_ids, progress)
@@ -252,7 +272,7 @@ class Index:
 
 def _check(index: VectorIndex, state: IndexState) -> None:
     if index.count() != state.num_passages:
-        raise DamagedIndexError("the search index lacks passages")
+        raise DamagedIndexError(state.name, "it lacks passages")
     vector = index.sample()
     if vector is None or not index.finds(vector):
-        raise DamagedIndexError("the search index does not find what is in it")
+        raise DamagedIndexError(state.name, "it does not find what is in it")

@@ -11,6 +11,7 @@ from itertools import pairwise, takewhile
 
 from paper_qa.database import Database, listed, read_meta
 from paper_qa.schema import TOKENIZER
+from paper_qa.words import is_foreign
 
 TITLE_WEIGHT = 2.0
 ABSTRACT_WEIGHT = 1.0
@@ -19,6 +20,7 @@ COMMON_SHARE = 0.05
 NUM_KEPT_ANYWAY = 3
 MAX_QUERY = 20_000  # characters
 MAX_WORDS = 64
+MIN_STEM = 5
 MIN_RESPELT = 6  # characters; shorter words look like too many others
 
 _WORD = re.compile(r"\w+")
@@ -73,17 +75,16 @@ class KeywordSearch:
             self._forget_old_counts(connection)
             joined = [f"{first}{second}" for first, second in pairwise(words)]
             found = [word for word in joined if self._count(connection, word)]
-            unknown = [word for word in words if not self._count(connection, word)]
-            if len(unknown) <= len(words) / 2:  # or it is another language
-                for word in unknown:
-                    if len(word) >= MIN_RESPELT:
+            if not is_foreign(query):
+                for word in words:
+                    if len(word) >= MIN_RESPELT and not self._count(connection, word):
                         found += self._alike(connection, word.lower())
             return [self._written(connection, word) for word in dict.fromkeys(found)]
 
     def _alike(self, connection: sqlite3.Connection, word: str) -> list[str]:
         """Return the stem that is one slip away from that of a word; the first letter is right."""
         stems = self._stemmer.stems(word)
-        if len(stems) != 1:
+        if len(stems) != 1 or len(stems[0]) < MIN_STEM:
             return []
         (stem,) = stems
         rows = connection.execute(

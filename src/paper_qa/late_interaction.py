@@ -11,6 +11,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib import resources
 
 import numpy as np
@@ -75,9 +76,10 @@ def _words_of(text: str, hidden: Matrix, offsets: Sequence[tuple[int, int]]) -> 
     )
 
 
+@functools.cache
 def word_model_name() -> str:
-    """Return the name under which word vectors are kept: other weights, another name."""
-    return f"{model_name()}/words-{_projection().shape[1]}"
+    """Return the name under which word vectors are kept: made otherwise, named otherwise."""
+    return f"{model_name()}/words-{sha256(_projection().tobytes()).hexdigest()[:8]}"
 
 
 def max_sim(question: Matrix, weights: NDArray[np.float64], text: Matrix) -> float:

@@ -1,5 +1,6 @@
 """Which passages the papers of the library have, and which of them the present index holds."""
 
+import functools
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -202,8 +203,11 @@ def _store(
 
 def _read_state(connection: sqlite3.Connection) -> IndexState | None:
     text = read_meta(connection, "index")
-    if text is None:
-        return None
+    return None if text is None else _parsed(text)
+
+
+@functools.lru_cache(maxsize=8)  # it is looked at several times for each search
+def _parsed(text: str) -> IndexState:
     fields = json.loads(text)
     files = tuple(FileMark(**mark) for mark in fields.pop("files"))
     return IndexState(**fields, files=files)

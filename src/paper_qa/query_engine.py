@@ -13,13 +13,19 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from typing_extensions import override
 
 from paper_qa.answering import Task
-from paper_qa.domain import Event, Sources, Stage, Turn, Usage
+from paper_qa.domain import Event, Sources, Stage, Turn
 from paper_qa.evidence import EvidenceSelector, papers_to_read
 from paper_qa.llm.blocking import iterate
 from paper_qa.nodes import QuestionBundle, evidence_of, question_of, scored_paper
 from paper_qa.questions import Question, understand
 from paper_qa.retrieval import HybridRetriever
-from paper_qa.synthesizer import GroundedSynthesizer, as_response, last_answer, once
+from paper_qa.synthesizer import (
+    GroundedSynthesizer,
+    Rewritten,
+    as_response,
+    last_answer,
+    once,
+)
 
 
 class PaperQueryEngine(RetrieverQueryEngine):
@@ -43,12 +49,13 @@ class PaperQueryEngine(RetrieverQueryEngine):
             LibraryError: the library or its index can't be read.
         """
         started = time.monotonic()
+        understood = Rewritten(self._ranker.resolve(understand(question, history)))
+        if self._writer.can_rewrite(understood.question):
+            yield Stage("Understanding the question")
+            understood = await self._writer.rewrite(understood.question, history)
         yield Stage("Searching")
-        understood, usage = understand(question, history), Usage()
-        if self._writer.can_rewrite(understood):
-            understood, usage = await self._writer.rewrite(understood, history)
-        found = await asyncio.to_thread(self._find, understood)
-        task = found.task(history, started, usage)
+        found = await asyncio.to_thread(self._find, understood.question)
+        task = found.task(understood, history, started)
         yield Sources(tuple(task.hits), tuple(task.evidence))
         num_read = len(papers_to_read(task.question, task.hits))
         yield Stage(f"Reading {num_read} paper{'s' if num_read != 1 else ''}")
@@ -57,16 +64,19 @@ class PaperQueryEngine(RetrieverQueryEngine):
                 yield event
 
     def _find(self, question: Question) -> "_Found":
-        resolved = self._ranker.resolve(question)
-        bundle = QuestionBundle(resolved)
+        bundle = QuestionBundle(self._ranker.resolve(question))
         papers = self.retriever.retrieve(bundle)
-        return _Found(resolved, papers, self._apply_node_postprocessors(papers, bundle))
+        evidence = self._apply_node_postprocessors(papers, bundle)
+        return _Found(bundle.question, papers, evidence)
 
     @override
     async def _aquery(self, query_bundle: QueryBundle) -> Response:
-        found = await asyncio.to_thread(self._find, question_of(query_bundle))
-        task = found.task((), time.monotonic(), Usage())
-        answer = await last_answer(self._writer.aevents(task))
+        started = time.monotonic()
+        understood = Rewritten(self._ranker.resolve(question_of(query_bundle)))
+        if self._writer.can_rewrite(understood.question):
+            understood = await self._writer.rewrite(understood.question, ())
+        found = await asyncio.to_thread(self._find, understood.question)
+        answer = await last_answer(self._writer.aevents(found.task(understood, (), started)))
         return as_response(answer, [*found.evidence, *found.papers])
 
     @override
@@ -82,7 +92,7 @@ class _Found:
     papers: list[NodeWithScore]
     evidence: list[NodeWithScore]
 
-    def task(self, history: Sequence[Turn], started: float, usage: Usage) -> Task:
+    def task(self, understood: Rewritten, history: Sequence[Turn], started: float) -> Task:
         return Task(
             self.question,
             [scored_paper(node) for node in self.papers],
@@ -90,5 +100,6 @@ class _Found:
             history,
             started,
             time.monotonic() - started,
-            usage,
+            understood.usage,
+            understood.notes,
         )

@@ -52,6 +52,7 @@ _DEPENDENT = re.compile(
         former|latter|same|above|else|others?|another)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_NAME = re.compile(r"\b(?:[A-Z]\w|\w+[A-Z0-9])")
 _UNREADABLE = re.compile(
     "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
 )
@@ -80,6 +81,8 @@ class Question:
     @property
     def stands_alone(self) -> bool:
         """Tell whether retrieval can do with the query as it is."""
+        if self.paper_id:
+            return True
         return self.readable and not self.is_foreign and not self.background
 
 
@@ -117,7 +120,10 @@ def _kind(question: str) -> Kind:
 
 
 def _depends_on_history(question: str) -> bool:
-    return bool(_DEPENDENT.search(question)) or len(content_words(question)) <= 3
+    if _DEPENDENT.search(question):
+        return True
+    has_name = bool(_NAME.search(question, 1))
+    return len(content_words(question)) <= 3 and not has_name
 
 
 def _background(history: Sequence[Turn]) -> str:

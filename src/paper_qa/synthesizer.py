@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from llama_index.core import PromptHelper
@@ -31,7 +31,7 @@ from paper_qa.domain import (
     Withheld,
 )
 from paper_qa.drafting import Draft, clean_sentence
-from paper_qa.errors import ConfigurationError, ContextLengthError, ModelError
+from paper_qa.errors import ConfigurationError, ContextLengthError, ModelError, QuestionError
 from paper_qa.evidence import papers_to_read
 from paper_qa.extraction import choose
 from paper_qa.grounding import THRESHOLD, Grounder
@@ -46,6 +46,7 @@ _T = TypeVar("_T")
 
 NUM_SENTENCES_SHRUNK = 3
 MAX_QUERY_CHARACTERS = 500  # of a question that a model has rewritten
+MAX_REWRITE_S = 20.0
 EXTRACTIVE = "extractive"
 
 NOTE_NO_MODEL = "answered by extraction: no model is configured"
@@ -55,6 +56,15 @@ NOTE_FOREIGN = (
 NOTE_UNSUPPORTED = (
     "nothing that the model wrote is supported by the abstracts: these are the key passages"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A question that stands alone, what that has cost, and why it may not have worked."""
+
+    question: Question
+    usage: Usage = field(default_factory=Usage)
+    notes: tuple[str, ...] = ()
 
 
 class GroundedSynthesizer(BaseSynthesizer):
@@ -95,26 +105,30 @@ class GroundedSynthesizer(BaseSynthesizer):
         """Tell whether a question needs to be put in other words, and a model can do it."""
         return self._writer is not None and not question.stands_alone
 
-    async def rewrite(self, question: Question, history: Sequence[Turn]) -> tuple[Question, Usage]:
+    async def rewrite(self, question: Question, history: Sequence[Turn]) -> "Rewritten":
         """Let the model put a question so that it stands alone, in English.
 
-        A model that fails leaves the question as it is: the writing will tell why.
+        A model that fails or takes too long leaves the question as it is, with a note.
         """
         if self._writer is None:
-            return question, Usage()
+            return Rewritten(question)
         draft = Draft()
         asked = rewriting_messages(question, history)
+        query = ""
         try:
-            async with aclosing(draft.sentences(self._writer, asked)) as sentences:
-                query = " ".join([sentence async for sentence in sentences])
-        except ModelError:
-            return question, draft.usage
-        query = " ".join(query.split())[:MAX_QUERY_CHARACTERS]
-        if not any(map(str.isalnum, query)):
-            return question, draft.usage
-        return replace(
-            question, query=query, background="", readable=True, is_foreign=False
-        ), draft.usage
+            async with (
+                asyncio.timeout(MAX_REWRITE_S),
+                aclosing(draft.sentences(self._writer, asked)) as sentences,
+            ):
+                async for sentence in sentences:
+                    query = f"{query} {sentence}".strip()
+                    if len(query) > MAX_QUERY_CHARACTERS:
+                        break
+            alone = understand(query[:MAX_QUERY_CHARACTERS])
+        except (ModelError, QuestionError, TimeoutError) as error:
+            note = f"the question could not be rewritten: {error or 'the model took too long'}"
+            return Rewritten(question, draft.usage, (note,))
+        return Rewritten(replace(alone, text=question.text), draft.usage)
 
     async def aevents(self, task: Task) -> AsyncGenerator[Event]:
         """Yield checked claims as they are written, and the whole answer last."""
@@ -290,6 +304,8 @@ def _concluded(progress: AnswerInProgress, failure: ModelError | None) -> Iterat
         return
     else:
         progress.notes.append(NOTE_UNSUPPORTED)
+    if not progress.is_supported():
+        progress.model = EXTRACTIVE
     for claim in progress.extracted():
         yield progress.add(claim)
     yield progress.answer()

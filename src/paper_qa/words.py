@@ -44,7 +44,7 @@ def is_foreign(text: str) -> bool:
     """Tell whether a text is in one of the languages that share the script of English."""
     words = [match[0].lower() for match in WORD.finditer(text)]
     foreign = sum(word in FOREIGN_FUNCTION_WORDS for word in words)
-    return foreign > 1 and foreign > sum(map(is_function_word, words))
+    return foreign > 2 and foreign > sum(map(is_function_word, words))
 
 
 def is_function_word(word: str) -> bool:

@@ -32,14 +32,12 @@ app.command()(serving.serve)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run ``paper-qa`` and exit: 0 done, 1 error, 2 wrong usage, 130 interrupted."""
+    """Run ``paper-qa`` and exit: 0 done, 1 error, and by typer 2 wrong usage, 130 interrupted."""
     try:
         app(arguments, prog_name="paper-qa")
     except PaperQAError as error:
         Console().error(str(error))
         sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
     sys.exit(0)
 
 
