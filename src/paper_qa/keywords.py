@@ -6,7 +6,7 @@ What a person types is never FTS5 syntax here: the words are taken out of it and
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise, takewhile
 
 from paper_qa.database import Database, listed, read_meta
@@ -21,7 +21,6 @@ NUM_KEPT_ANYWAY = 3
 MAX_QUERY = 20_000  # characters
 MAX_WORDS = 64
 MIN_STEM = 5
-MIN_RESPELT = 6  # characters; shorter words look like too many others
 
 _WORD = re.compile(r"\w+")
 _FUNCTION_WORDS = frozenset(
@@ -64,20 +63,21 @@ class KeywordSearch:
             self._forget_old_counts(connection)
             return min((self._count(connection, part) for part in parts), default=0)
 
-    def respelt(self, query: str) -> list[str]:
+    def respelt(self, query: str, is_name: Callable[[str], bool]) -> list[str]:
         """Return words of the library that a query means and writes in another way.
 
-        What is written apart ("Decision NCE"), and what is in no paper and looks like a word that
-        is ("decisonnce").
+        What is written apart ("Decision NCE"), and names that are in no paper and one slip away
+        from a word that is ("decisonnce").
         """
         words = _words(query)
         with self._database.reading() as connection:
             self._forget_old_counts(connection)
-            joined = [f"{first}{second}" for first, second in pairwise(words)]
+            pairs = pairwise(word for word in words if len(word) > 1)
+            joined = [f"{first}{second}" for first, second in pairs]
             found = [word for word in joined if self._count(connection, word)]
             if not is_foreign(query):
                 for word in words:
-                    if len(word) >= MIN_RESPELT and not self._count(connection, word):
+                    if is_name(word) and not self._count(connection, word):
                         found += self._alike(connection, word.lower())
             return [self._written(connection, word) for word in dict.fromkeys(found)]
 

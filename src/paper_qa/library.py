@@ -5,7 +5,7 @@ index change in one transaction. Several processes may have one library open.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import islice
@@ -110,9 +110,9 @@ class Library:
         """Return up to ``k`` paper ids with BM25 scores above 0, best first, ties by id."""
         return self._keywords.search(query, k)
 
-    def respelt(self, query: str) -> list[str]:
+    def respelt(self, query: str, is_name: Callable[[str], bool]) -> list[str]:
         """Return words of the library that a query means and writes in another way."""
-        return self._keywords.respelt(query)
+        return self._keywords.respelt(query, is_name)
 
     def num_papers_with(self, word: str) -> int:
         """Count the papers that have this word in one of its forms in title or abstract."""

@@ -14,9 +14,9 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from paper_qa.chunking import paper_id_of
+from paper_qa.chunking import NUM_MARKS, paper_id_of
 from paper_qa.domain import Paper, ScoredPaper
-from paper_qa.embedding import embed_query
+from paper_qa.embedding import embed_query, num_tokens
 from paper_qa.indexing import Index
 from paper_qa.late_interaction import max_sim
 from paper_qa.library import Library
@@ -28,6 +28,7 @@ NUM_CANDIDATES = 100  # passages by their vector, papers by their words
 NUM_READ = 64  # candidates that are compared word by word
 NUM_PAPERS = 10
 NUM_LISTED = 20
+MIN_PARTS_OF_NAME = 3
 LISTING = frozenset({"list", "summary"})
 DENSE_WEIGHT, KEYWORD_WEIGHT, LATE_WEIGHT = 0.3, 0.1, 0.6
 
@@ -69,7 +70,7 @@ class HybridRetriever(BaseRetriever):
 
     def rank(self, question: Question, *, k: int | None = None) -> list[ScoredPaper]:
         """Return the ``k`` best papers, best first; before them one that was named."""
-        if respelt := self._library.respelt(question.query):
+        if respelt := self._library.respelt(question.query, _is_name):
             question = replace(question, query=f"{question.query} {' '.join(respelt)}")
         text = f"{question.query}\n{question.background}" if question.background else question.query
         dense = self._dense(text)
@@ -119,6 +120,11 @@ class HybridRetriever(BaseRetriever):
             paper_id: max_sim(asked.vectors, asked.weights, words.vectors)
             for paper_id, words in self._words.of(papers).items()
         }
+
+
+def _is_name(word: str) -> bool:
+    """Tell a name from an ordinary word: the embedder's vocabulary has none of its larger parts."""
+    return num_tokens(word) - NUM_MARKS >= MIN_PARTS_OF_NAME
 
 
 def _best(scores: Scores, k: int) -> list[tuple[str, float]]:
