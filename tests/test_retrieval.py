@@ -127,7 +127,7 @@ def test_the_ranking_is_the_same_after_reopening_and_after_rebuilding(
 
 
 def test_neither_threads_nor_the_order_of_adding_nor_what_came_and_went_matters(tmp_path: Path):
-    papers = list(seed_papers().values())[:10]
+    papers = list(seed_papers().values())[:6]
     built = []
     for name, order, num_threads in (("one", papers, 1), ("other", papers[::-1], 3)):
         parts = Parts.open(tmp_path / name, OnnxEmbedding(num_threads=num_threads))

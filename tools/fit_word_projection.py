@@ -1,13 +1,12 @@
-"""Fit the projection of word vectors from 384 to 128 dimensions.
+"""Fit the projection of word vectors from 384 to 160 dimensions.
 
 Run by hand::
 
-    python tools/fit_word_projection.py ABSTRACTS.jsonl[.gz] [--papers 400]
+    python tools/fit_word_projection.py [ABSTRACTS.jsonl[.gz]] [--papers N]
 
-Reads the content words of abstracts with the built-in model, and keeps the right singular vectors
-of the largest singular values of all unit word vectors (uncentred PCA). The shipped file was
-fitted on 400 abstracts of computational linguistics, not on the seeds. The result is
-deterministic; its SHA-256 is printed.
+Reads the content words of abstracts, by default of the seeds, with the built-in model, and keeps
+the right singular vectors of the largest singular values of all unit word vectors (uncentred PCA):
+no question and no judgement goes into it. The result is deterministic; its SHA-256 is printed.
 """
 
 import argparse
@@ -18,23 +17,24 @@ from pathlib import Path
 import numpy as np
 
 from paper_qa import late_interaction
-from paper_qa.corpus import read_papers
+from paper_qa.corpus import read_papers, read_seeds, seeds_folder
 from paper_qa.embedding import hidden_states
 from paper_qa.words import content_words
 
-DIM = 128
+DIM = 160
 TARGET = Path(late_interaction.__file__).parent / "models" / late_interaction.PROJECTION_FILE
 
 
 def main() -> None:
     """Fit, write the file, and print what it is made of."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("abstracts", type=Path)
-    parser.add_argument("--papers", type=int, default=400)
+    parser.add_argument("abstracts", type=Path, nargs="?")
+    parser.add_argument("--papers", type=int)
     given = parser.parse_args()
     gram = np.zeros((384, 384))
     num_words = 0
-    for paper in islice(read_papers(given.abstracts), given.papers):
+    papers = read_papers(given.abstracts) if given.abstracts else read_seeds(seeds_folder())
+    for paper in islice(papers, given.papers):
         rows = word_rows(f"{paper.title}\n{paper.abstract}")
         gram += rows.T @ rows
         num_words += len(rows)

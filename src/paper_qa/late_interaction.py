@@ -1,7 +1,7 @@
 """Comparing a question with a text word by word: late interaction.
 
 Each word has a vector that knows its context: the mean of the built-in model's last hidden states
-over the word's tokens, projected to 128 dimensions. A question matches a text by how well each of
+over the word's tokens, projected to 160 dimensions. A question matches a text by how well each of
 its words is matched by the best word there (MaxSim: Khattab and Zaharia, "ColBERT", 2020), rare
 words counting more. No training is involved beyond the model's own: the projection keeps the
 directions of the largest variance.
