@@ -109,6 +109,19 @@ def test_a_question_without_words_that_carry_meaning_still_has_its_evidence(seed
     assert len(evidence) == 6
 
 
+def test_a_sentence_without_words_that_carry_meaning_is_the_least(seed_parts: Parts):
+    paper = Paper("x", "", "It is so. Momentor gets its training data from an engine. So it is.")
+
+    evidence = seed_parts.selector.select(understand(MOMENTOR), [ScoredPaper(paper, 1.0)])
+
+    assert [item.text for item in evidence] == [
+        "It is so.",
+        "Momentor gets its training data from an engine.",
+        "So it is.",
+    ]
+    assert max(evidence, key=lambda item: item.score) is evidence[1]
+
+
 def test_the_selector_sits_in_the_seat_of_llama_index(seed_parts: Parts):
     found = seed_parts.retriever.rank(understand(MOMENTOR))
     nodes = [paper_node(hit) for hit in found]

@@ -128,7 +128,17 @@ def test_spans_are_of_whole_sentences(grounder: Grounder):
         ("It is so.", papers_with(MOMENTOR)),
         ("Momentor works.", []),
         ("Momentor works.", [Paper("x", "Momentor works", "")]),
+        ("Momentor works.", [Paper("x", "", "…")]),
     ],
 )
 def test_nothing_is_supported_by_nothing(grounder: Grounder, claim: str, papers: list[Paper]):
     assert grounder.ground(claim, papers) == Support(0.0, ())
+
+
+def test_a_single_sentence_may_be_all_there_is(grounder: Grounder):
+    paper = Paper("x", "", "Trains run on rails of steel.")
+
+    support = grounder.ground("Trains run on steel rails.", [paper])
+
+    assert support.score >= THRESHOLD
+    assert support.spans == ((paper, Span(0, 29)),)

@@ -385,6 +385,7 @@ def test_another_embedding_model_is_refused_with_what_to_run(library, index):
     for use in (
         other.refresh,
         other.prepare,
+        other.check_model,
         lambda: other.search(np.ones(32, dtype=np.float32), 3),
         lambda: other.refresh(paper_ids=[]),
     ):

@@ -225,10 +225,7 @@ def test_english_is_not_taken_for_another_language(item: evaluation.Question):
         "Et al.",
         "de novo design",
         "How do van der Waals forces matter?",
-        pytest.param(
-            "van der Waals interactions",
-            marks=pytest.mark.xfail(strict=True, reason="F25: two words of Dutch are enough"),
-        ),
+        "van der Waals interactions",
     ],
 )
 def test_a_word_or_two_of_latin_or_french_are_still_english(question: str):

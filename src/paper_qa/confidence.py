@@ -11,7 +11,7 @@ from paper_qa.questions import Question
 from paper_qa.word_index import WordIndex
 
 NUM_PAPERS = 3
-SLOPE, MIDDLE = 30.0, 0.385  # of the logistic curve over the best match
+SLOPE, MIDDLE = 30.0, 0.375  # of the logistic curve over the best match
 
 
 def confidence(question: Question, hits: Sequence[ScoredPaper], word_index: WordIndex) -> float:

@@ -21,7 +21,7 @@ Progress = Callable[[str, int, int], None]
 
 CHUNKING = f"1:{MAX_TOKENS}"  # raise the first number when chunk_paper cuts differently
 PAPERS = 200
-PASSAGES = 256
+PASSAGES = 32
 
 
 def silent(_stage: str, _done: int, _total: int) -> None:

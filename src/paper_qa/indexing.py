@@ -128,6 +128,14 @@ class Index:
         hits = self._use(lambda index, num_dead: index.search(vector, k + num_dead), silent)
         return self._scored(vector, [passage_id for passage_id, _ in hits])[:k]
 
+    def check_model(self) -> None:
+        """Compare the embedding model with the one that the library was indexed with.
+
+        Raises:
+            LibraryError: it is another one; the message says what to run.
+        """
+        self._check_model(self._library.passages.index_state())
+
     def num_pending(self) -> int:
         """Count the papers that are not in the index, whole or in part."""
         passages = self._library.passages
