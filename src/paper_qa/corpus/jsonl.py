@@ -102,7 +102,7 @@ def _record(line: str, where: str) -> Record:
     try:
         value: object = json.loads(line)
     except json.JSONDecodeError as error:
-        why = f"not valid JSON ({error.msg} at column {error.colno})"
+        why = f"not valid JSON ({error.msg} at column {error.pos + 1})"
         raise FormatError(f"{where}: {why}; correct the line or take it out") from error
     except RecursionError as error:
         raise FormatError(f"{where}: nested too deeply; take the line out") from error
