@@ -158,7 +158,7 @@ def test_odd_characters_in_a_question_do_no_harm(seed_qa: PaperQA, question: str
     answer = seed_qa.ask(question)
 
     assert_keeps_the_contract(answer, seed_papers())
-    assert cited(*answer.claims) == ["qian24a"]
+    assert answer.retrieved[0].paper.id == "qian24a"
     assert answer.question.isprintable()
 
 
