@@ -126,7 +126,7 @@ class GroundedSynthesizer(BaseSynthesizer):
                         break
             alone = understand(query[:MAX_QUERY_CHARACTERS])
         except (ModelError, QuestionError, TimeoutError) as error:
-            note = f"the question could not be rewritten: {error or 'the model took too long'}"
+            note = f"the question could not be rewritten: {str(error) or 'the model took too long'}"
             return Rewritten(question, draft.usage, (note,))
         return Rewritten(replace(alone, text=question.text), draft.usage)
 
