@@ -182,6 +182,24 @@ def test_a_removed_paper_is_never_found_even_before_the_index_knows(library, ind
     assert set(found(index, text_of(0), 100)) == {f"m{number}" for number in range(12, 30)}
 
 
+def test_a_large_index_is_not_copied_for_a_few_removed_papers(library, index, monkeypatch):
+    monkeypatch.setattr(paper_qa.indexing, "SMALL", 10)
+    monkeypatch.setattr(paper_qa.indexing, "MAX_DEAD", 3)
+    library.add(make_papers(30))
+    index.refresh()
+    before = present(library)
+
+    library.remove(["m0", "m1", "m2"])
+    index.refresh()
+    assert present(library) == before
+    assert set(found(index, text_of(0), 50)) == {f"m{number}" for number in range(3, 30)}
+
+    library.remove(["m3"])
+    index.refresh()
+    assert present(library) != before
+    assert agrees(library, index)
+
+
 def test_the_vectors_of_a_removed_paper_are_forgotten_and_those_of_others_are_not(library, index):
     library.add(make_papers(3))
     index.refresh()

@@ -219,7 +219,7 @@ def test_a_name_is_found_in_other_case_with_other_hyphens_and_misspelt(
         ("hierarchical oponent modeling", "huang24p"),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="F10: a name with a letter left out")
+@pytest.mark.xfail(strict=True, reason="two slips at once, or in an ordinary word, are not mended")
 def test_a_name_is_found_however_it_is_written(seed_parts: Parts, query: str, paper_id: str):
     assert ranked(seed_parts, query)[0] == paper_id
 

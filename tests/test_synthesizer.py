@@ -264,7 +264,6 @@ def test_without_a_model_nothing_is_rewritten(seed_qa: PaperQA):
     assert asyncio.run(synthesizer.rewrite(question, HISTORY)).question == question
 
 
-@pytest.mark.xfail(strict=True, reason="F26: the note does not say why")
 def test_a_rewriting_that_takes_long_is_given_up(
     server: OpenAIServer, qa: PaperQA, monkeypatch: pytest.MonkeyPatch
 ):

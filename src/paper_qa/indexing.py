@@ -30,6 +30,8 @@ from paper_qa.passages import IndexState
 from paper_qa.vectors import ChromaServerError, DamagedIndexError, Vector, VectorIndex
 
 SELF_FINISH = 2500  # papers that a search makes good on its own; more are left to `paper-qa index`
+SMALL = 5000  # passages; a smaller index is copied in no time
+MAX_DEAD = 200  # removed passages that a larger one may hold before it is copied without them
 ATTEMPTS = 4
 
 _FINISHABLE = range(1, SELF_FINISH + 1)
@@ -195,8 +197,10 @@ class Index:
         self._check_model(state)
         if state is None or self._is_elsewhere(state):
             return True
-        passages = self._library.passages
-        return passages.num_indexed() != state.num_passages or passages.can_add(self._model)
+        if self._library.passages.can_add(self._model):
+            return True
+        num_dead = state.num_passages - self._library.passages.num_indexed()
+        return num_dead > (0 if state.num_passages <= SMALL else MAX_DEAD)
 
     def _use(self, action: Callable[[VectorIndex, int], Hits], progress: Progress) -> Hits:
         """Do something with the present index, opened or made again as need be."""
