@@ -8,7 +8,7 @@ directions of the largest variance.
 """
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
@@ -50,15 +50,18 @@ def encode_words(text: str) -> EncodedWords:
     return _words_of(text, *hidden_states(text))
 
 
-def read_texts(texts: Sequence[str], num_threads: int) -> Iterator[tuple[Matrix, EncodedWords]]:
-    """Yield the vector of each text, as the built-in embedding has it, and its words."""
+def read_texts(texts: Sequence[str], num_threads: int) -> list[tuple[Matrix, EncodedWords]]:
+    """Return the vector of each text, as the built-in embedding has it, and its words.
 
-    def read(text: str) -> tuple[Matrix, EncodedWords]:
-        hidden, offsets = hidden_states(text)
-        return mean_vector(hidden), _words_of(text, hidden, offsets)
-
+    Not too many texts at once: the states of all their tokens are kept until the end.
+    """
     with ThreadPoolExecutor(num_threads, "paper-qa-read") as pool:
-        yield from pool.map(read, texts)
+        states = list(pool.map(hidden_states, texts))
+    # Only now: numpy's own threads and those of the pool would keep each other waiting.
+    return [
+        (mean_vector(hidden), _words_of(text, hidden, offsets))
+        for text, (hidden, offsets) in zip(texts, states, strict=True)
+    ]
 
 
 def _words_of(text: str, hidden: Matrix, offsets: Sequence[tuple[int, int]]) -> EncodedWords:
