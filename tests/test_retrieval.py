@@ -225,6 +225,26 @@ def test_a_name_is_found_however_it_is_written(seed_parts: Parts, query: str, pa
 
 
 @pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("Which papers report results on D4RL?", "D4RL"),
+        ("results on d4rl", "D4RL"),
+        ("who evaluates with W4A8?", "W4A8"),
+        ("anything on SlimPajama", "SlimPajama"),
+    ],
+)
+def test_papers_that_have_a_name_in_their_text_come_before_all_others(
+    seed_parts: Parts, query: str, named: str
+):
+    holders = {
+        paper.id for paper in seed_papers().values() if named in f"{paper.title} {paper.abstract}"
+    }
+
+    assert holders
+    assert set(ranked(seed_parts, query)[: len(holders)]) == holders
+
+
+@pytest.mark.parametrize(
     "topic",
     [
         "qian24a",

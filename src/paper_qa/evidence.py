@@ -16,7 +16,7 @@ from paper_qa.word_index import PaperWords, QuestionWords, WordIndex
 
 NUM_PAPERS_READ = {"answer": 3, "compare": 4}
 LATER_BONUS = 0.2  # of the last sentence; abstracts set the scene first, then tell what was found
-MIN_LIST_SHARE = 0.6  # of the best paper's score, for a paper to be listed
+MIN_LIST_SHARE = 0.55  # of the best paper's score, for a paper to be listed
 
 
 class EvidenceSelector(BaseNodePostprocessor):

@@ -3,10 +3,12 @@
 Dense: the cosine of question and passage, found by Chroma. Keyword: BM25. Late interaction: word
 against word, for the candidates that the other two bring. The scores of each, brought to between
 0 and 1 over the candidates, are added with fixed weights (a convex combination: Bruch, Gai and
-Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", 2023). Ties are broken by id, so
-one library has one ranking.
+Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", 2023). To them comes the share of
+the question's names ("D4RL", "PlanDQ") that a paper has: to the embedder they are word parts that
+mean little. Ties are broken by id, so one library has one ranking.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -31,6 +33,10 @@ NUM_LISTED = 20
 MIN_PARTS_OF_NAME = 3
 LISTING = frozenset({"list", "summary"})
 DENSE_WEIGHT, KEYWORD_WEIGHT, LATE_WEIGHT = 0.3, 0.1, 0.6
+NAMES_WEIGHT = 0.35  # of a query that has names
+
+# A figure among letters, or a capital after the first letter: W4A8, DPN, SlimPajama.
+_WRITTEN_AS_NAME = re.compile(r"\b(?=\w*[^\W\d_])(?:\w*\d\w*|\w+[A-Z]\w*)\b")
 
 Scores = Mapping[str, float]
 
@@ -84,6 +90,8 @@ class HybridRetriever(BaseRetriever):
             (LATE_WEIGHT, self._late(question, list(papers.values()))),
         ]
         fused = convex_fusion(parts)
+        if named := _only(papers, self._names(question.query)):
+            fused = convex_fusion([(1 - NAMES_WEIGHT, fused), (NAMES_WEIGHT, named)])
         k = k or (NUM_LISTED if question.kind in LISTING else NUM_PAPERS)
         best = [ScoredPaper(papers[key], score) for key, score in _best(fused, k)]
         named = self._library.papers([question.paper_id])
@@ -113,6 +121,19 @@ class HybridRetriever(BaseRetriever):
             if name in {paper.id.casefold(), title, title.partition(":")[0].strip()}:
                 return replace(question, query=paper.name, paper_id=paper.id)
         return question
+
+    def _names(self, query: str) -> dict[str, float]:
+        """Return the share of the names in a query that each paper has, if any has one."""
+        shares: dict[str, float] = {}
+        found = {
+            name: hits
+            for name in dict.fromkeys(_WRITTEN_AS_NAME.findall(query))
+            if (hits := self._library.keyword_search(name, NUM_CANDIDATES))
+        }
+        for hits in found.values():
+            for paper_id, _ in hits:
+                shares[paper_id] = shares.get(paper_id, 0.0) + 1 / len(found)
+        return shares
 
     def _late(self, question: Question, papers: Sequence[Paper]) -> dict[str, float]:
         asked = self._words.read_question(question)
