@@ -42,6 +42,11 @@ def render() -> str:
     for command in app.registered_commands:
         name = command.name or getattr(command.callback, "__name__", "")
         sections.append(f"## {name}\n\n{_help([name])}")
+    for group in app.registered_groups:
+        sections.append(f"## {group.name}\n\n{_help([str(group.name)])}")
+        for command in group.typer_instance.registered_commands if group.typer_instance else ():
+            name = [str(group.name), command.name or getattr(command.callback, "__name__", "")]
+            sections.append(f"### {' '.join(name)}\n\n{_help(name)}")
     return "\n".join(sections)
 
 

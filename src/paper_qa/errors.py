@@ -8,6 +8,7 @@
     │   └── UnknownPaperError          no paper in the library has this id
     ├── QuestionError                  the question is blank, or too long to be one
     ├── FormatError                    a file is not what it claims to be
+    ├── ModelFileError                 the file of a local model is missing, or can't be had
     └── ModelError                     the chat or embedding model failed
         ├── ModelAuthenticationError   the endpoint refused the key
         ├── ModelNotFoundError         the endpoint does not have this model
@@ -41,6 +42,10 @@ class QuestionError(PaperQAError):
 
 class FormatError(PaperQAError):
     """A file is not what it claims to be: ``path:line: why``."""
+
+
+class ModelFileError(PaperQAError):
+    """The file of a local model is missing, or can't be fetched, written or deleted."""
 
 
 class ModelError(PaperQAError):

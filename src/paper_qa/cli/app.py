@@ -6,7 +6,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from paper_qa.cli import asking, measuring, papers, serving
+from paper_qa.cli import asking, measuring, models, papers, serving
 from paper_qa.cli.console import Console
 from paper_qa.errors import PaperQAError
 
@@ -29,6 +29,7 @@ app.command()(papers.export)
 app.command()(papers.index)
 app.command()(measuring.evaluate)
 app.command()(serving.serve)
+app.add_typer(models.app, name="model")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
