@@ -18,7 +18,7 @@ from openai_replies import Hang, Item, Reply
 from openai_server import OpenAIServer
 from paper_qa.domain import Usage
 from paper_qa.errors import ConfigurationError, ModelConnectionError, ModelRateLimitError
-from paper_qa.llm import OPENAI_URL, load_llm
+from paper_qa.llm import OPENAI_URL, load_endpoint
 from paper_qa.llm.openai_compatible import OpenAICompatibleLLM
 from paper_qa.llm.reply import finish_reason_of, usage_of
 from paper_qa.settings import load_settings
@@ -459,7 +459,7 @@ def test_without_an_endpoint_there_is_no_model(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
-    assert load_llm(load_settings(**choice)) is None
+    assert load_endpoint(load_settings(**choice)) is None
 
 
 @pytest.mark.parametrize("choice", ["auto", "openai"])
@@ -469,7 +469,7 @@ def test_an_endpoint_is_used_without_the_key_of_openai(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     settings = load_settings(llm=choice, llm_base_url=server.base_url, llm_model="m", llm_timeout=7)
 
-    llm = load_llm(settings)
+    llm = load_endpoint(settings)
 
     assert isinstance(llm, OpenAICompatibleLLM)
     assert llm.timeout == 7
@@ -480,7 +480,7 @@ def test_an_endpoint_is_used_without_the_key_of_openai(
 def test_an_endpoint_gets_its_own_key(server) -> None:
     server.key = KEY
 
-    llm = load_llm(load_settings(llm_base_url=server.base_url, llm_api_key=KEY))
+    llm = load_endpoint(load_settings(llm_base_url=server.base_url, llm_api_key=KEY))
 
     assert llm is not None
     assert say(server, llm) == "This is a scripted reply."
@@ -489,7 +489,7 @@ def test_an_endpoint_gets_its_own_key(server) -> None:
 def test_openai_itself_is_used_only_when_asked_for_by_name(monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
-    llm = load_llm(load_settings(llm="openai", llm_model="some-model"))
+    llm = load_endpoint(load_settings(llm="openai", llm_model="some-model"))
 
     assert isinstance(llm, OpenAICompatibleLLM)
     assert llm.base_url == OPENAI_URL
@@ -499,7 +499,7 @@ def test_openai_itself_is_used_only_when_asked_for_by_name(monkeypatch) -> None:
 def test_the_key_of_our_own_setting_comes_first(monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "another")
 
-    llm = load_llm(load_settings(llm="openai", llm_model="some-model", llm_api_key=KEY))
+    llm = load_endpoint(load_settings(llm="openai", llm_model="some-model", llm_api_key=KEY))
 
     assert isinstance(llm, OpenAICompatibleLLM)
     assert llm._endpoint.key.get_secret_value() == KEY
@@ -516,7 +516,7 @@ def test_openai_without_a_key_or_a_model_says_what_to_set(
     choice: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        load_llm(load_settings(llm="openai", **choice))
+        load_endpoint(load_settings(llm="openai", **choice))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ identity that a library keeps: vectors of one name can be compared, those of two
 import asyncio
 import functools
 import json
-import os
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, SecretStr
 
+from paper_qa.cores import available_cores
 from paper_qa.errors import ConfigurationError, ModelError
 from paper_qa.models import load_session, load_tokenizer, model_name
 from paper_qa.settings import Settings
@@ -61,13 +61,6 @@ class ArrayEmbedding(BaseEmbedding):
 
     async def _aget_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         return (await self.aembed(texts)).tolist()
-
-
-def available_cores() -> int:
-    """Count the cores that this process may use, where the system tells, or all there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class OnnxEmbedding(ArrayEmbedding):

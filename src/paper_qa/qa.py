@@ -16,7 +16,7 @@ from paper_qa.errors import ConfigurationError
 from paper_qa.evidence import EvidenceSelector
 from paper_qa.indexing import Index
 from paper_qa.library import AddReport, Library
-from paper_qa.llm import load_llm
+from paper_qa.llm import Writer
 from paper_qa.llm.blocking import iterate
 from paper_qa.query_engine import PaperQueryEngine
 from paper_qa.questions import understand
@@ -68,8 +68,9 @@ class PaperQA:
         self._index = Index(self._library, embedding, chroma_url=self._settings.chroma_url)
         words = WordIndex(self._library)
         self._retriever = HybridRetriever(self._library, self._index, embedding, words)
+        self._writer = Writer(self._settings, llm)
         self._synthesizer = GroundedSynthesizer(
-            llm or load_llm(self._settings),
+            self._writer.llm,
             words,
             self._library.papers,
             abstain_threshold=self._settings.abstain_threshold,
@@ -173,7 +174,8 @@ class PaperQA:
         return self._engine
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Let go of the files, and end the embedded model."""
+        self._writer.close()
         self._index.close()
         self._library.close()
 

@@ -29,11 +29,14 @@ class Settings(BaseSettings):
     )
 
     home: Path = Field(default_factory=lambda: user_data_path("paper-qa", appauthor=False))
-    llm: Literal["auto", "extractive", "openai"] = "auto"
+    llm: Literal["auto", "extractive", "embedded", "openai"] = "auto"
     llm_base_url: str = Field(default="", pattern=r"^(https?://\S+)?$")
     llm_api_key: SecretStr = SecretStr("")
     llm_model: str = ""
     llm_timeout: float = Field(default=120.0, gt=0, le=3600)
+    llm_gguf: Path | None = None
+    llm_idle_minutes: float = Field(default=0.0, ge=0, le=10_000)
+    model_pull: Literal["auto", "never"] = "auto"
     embedding_base_url: str = Field(default="", pattern=r"^(https?://\S+)?$")
     embedding_api_key: SecretStr = SecretStr("")
     embedding_model: str = ""

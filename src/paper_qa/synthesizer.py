@@ -72,7 +72,7 @@ class GroundedSynthesizer(BaseSynthesizer):
 
     def __init__(
         self,
-        llm: LLM | None,
+        writer: Callable[[], LLM | None],
         word_index: WordIndex,
         papers: Callable[[Sequence[str]], list[Paper]],
         *,
@@ -80,8 +80,8 @@ class GroundedSynthesizer(BaseSynthesizer):
         flag_unsupported: bool = False,
     ) -> None:
         # All given, or LlamaIndex falls back on its process-wide settings, and on OpenAI there.
-        super().__init__(llm or MockLLM(), CallbackManager([]), PromptHelper())
-        self._writer = llm
+        super().__init__(MockLLM(), CallbackManager([]), PromptHelper())
+        self._writer = writer  # asked each time: a model may come while the chat is open
         self._words = word_index
         self._papers = papers
         self._grounder = Grounder(word_index)
@@ -99,18 +99,19 @@ class GroundedSynthesizer(BaseSynthesizer):
     @property
     def model_name(self) -> str:
         """Who writes: ``extractive``, or the model's name."""
-        return self._writer.metadata.model_name if self._writer else EXTRACTIVE
+        return _name_of(self._writer())
 
     def can_rewrite(self, question: Question) -> bool:
         """Tell whether a question needs to be put in other words, and a model can do it."""
-        return self._writer is not None and not question.stands_alone
+        return not question.stands_alone and self._writer() is not None
 
     async def rewrite(self, question: Question, history: Sequence[Turn]) -> "Rewritten":
         """Let the model put a question so that it stands alone, in English.
 
         A model that fails or takes too long leaves the question as it is, with a note.
         """
-        if self._writer is None:
+        llm = self._writer()
+        if llm is None:
             return Rewritten(question)
         draft = Draft()
         asked = rewriting_messages(question, history)
@@ -118,7 +119,7 @@ class GroundedSynthesizer(BaseSynthesizer):
         try:
             async with (
                 asyncio.timeout(MAX_REWRITE_S),
-                aclosing(draft.sentences(self._writer, asked)) as sentences,
+                aclosing(draft.sentences(llm, asked)) as sentences,
             ):
                 async for sentence in sentences:
                     query = f"{query} {sentence}".strip()
@@ -132,18 +133,19 @@ class GroundedSynthesizer(BaseSynthesizer):
 
     async def aevents(self, task: Task) -> AsyncGenerator[Event]:
         """Yield checked claims as they are written, and the whole answer last."""
-        progress = AnswerInProgress(task, self.model_name)
+        llm = self._writer()
+        progress = AnswerInProgress(task, _name_of(llm))
         reason = await asyncio.to_thread(self._reason_to_abstain, progress)
         if reason:
             yield progress.abstention(reason)
             return
-        if self._writer is None:
+        if llm is None:
             progress.notes.append(NOTE_NO_MODEL)
             for claim in progress.extracted():
                 yield progress.add(claim)
             yield progress.answer()
             return
-        async with aclosing(self._write(self._writer, progress)) as events:
+        async with aclosing(self._write(llm, progress)) as events:
             async for event in events:
                 yield event
 
@@ -196,7 +198,7 @@ class GroundedSynthesizer(BaseSynthesizer):
                         yield await asyncio.to_thread(self._checked, text, shown, progress)
         finally:
             progress.usage = _added(progress.usage, draft.usage)
-            progress.model = self.model_name
+            progress.model = _name_of(llm)
 
     def _checked(
         self, text: str, shown: Sequence[tuple[Paper, str]], progress: AnswerInProgress
@@ -258,6 +260,10 @@ class GroundedSynthesizer(BaseSynthesizer):
     ) -> str:
         """Answer from bare texts, each taken for the abstract of a paper without a title."""
         return next(iterate(once(self.aget_response(query_str, text_chunks))))
+
+
+def _name_of(llm: LLM | None) -> str:
+    return llm.metadata.model_name if llm else EXTRACTIVE
 
 
 def as_response(answer: Answer, nodes: list[NodeWithScore]) -> Response:

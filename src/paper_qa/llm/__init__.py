@@ -1,18 +1,64 @@
 """Chat models: which one the settings ask for, and how it is reached."""
 
+from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from paper_qa.errors import ConfigurationError
+from paper_qa.llm.model_files import ModelStore, read_models
 from paper_qa.settings import Settings, openai_api_key
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
+    from paper_qa.llm.embedded import EmbeddedLLM
+
 OPENAI_URL = "https://api.openai.com/v1"
 
 
-def load_llm(settings: Settings) -> "LLM | None":
-    """Return the chat model of the settings, or None for extraction.
+class Writer:
+    """The chat model that the settings ask for, or one that was handed in, at any moment.
+
+    Under ``auto`` the embedded model is taken as soon as its file is on the disk, and left when it
+    is gone: the chat may have been open before it was fetched.
+
+    Raises:
+        ConfigurationError: the settings name a model that can't be had.
+    """
+
+    def __init__(self, settings: Settings, llm: "LLM | None" = None) -> None:
+        self._settings = settings
+        self._given = llm or load_endpoint(settings)
+        self._embedded: EmbeddedLLM | None = None
+        self._lock = Lock()
+        if settings.llm == "embedded" and llm is None:
+            self.llm()
+
+    def llm(self) -> "LLM | None":
+        """Return the model that writes the next answer, or None for extraction."""
+        if self._given is not None or self._settings.llm not in {"auto", "embedded"}:
+            return self._given
+        path = embedded_file(self._settings)
+        with self._lock:
+            if path is None:
+                self._close_embedded()
+            elif self._embedded is None:
+                self._embedded = _load_embedded(path, self._settings)
+            return self._embedded
+
+    def close(self) -> None:
+        """End the embedded model, if it runs."""
+        with self._lock:
+            self._close_embedded()
+
+    def _close_embedded(self) -> None:
+        if self._embedded is not None:
+            self._embedded.close()
+            self._embedded = None
+
+
+def load_endpoint(settings: Settings) -> "LLM | None":
+    """Return the model behind the endpoint of the settings, or None if they name none.
 
     ``OPENAI_API_KEY`` is read only when OpenAI itself was asked for by name, with no other address:
     a key that happens to be exported must not start spending, nor reach another server.
@@ -20,7 +66,9 @@ def load_llm(settings: Settings) -> "LLM | None":
     Raises:
         ConfigurationError: the settings name a model that can't be had.
     """
-    if settings.llm == "extractive" or (settings.llm == "auto" and not settings.llm_base_url):
+    if settings.llm in {"extractive", "embedded"}:
+        return None
+    if settings.llm == "auto" and not settings.llm_base_url:
         return None
     key = settings.llm_api_key.get_secret_value()
     if not settings.llm_base_url:
@@ -34,6 +82,43 @@ def load_llm(settings: Settings) -> "LLM | None":
         api_key=key,
         timeout=settings.llm_timeout,
     )
+
+
+def embedded_file(settings: Settings) -> Path | None:
+    """Return the file of the embedded model, or None while it is not on the disk.
+
+    Raises:
+        ConfigurationError: the settings ask for it, or name a file, and it is not there.
+    """
+    if settings.llm_gguf is not None:
+        if not settings.llm_gguf.is_file():
+            raise ConfigurationError(
+                f"PAPER_QA_LLM_GGUF={str(settings.llm_gguf)!r} is no file: give the path of a model"
+            )
+        return settings.llm_gguf
+    store = ModelStore(models_folder(settings))
+    path = store.path(store.model())
+    if path is None and settings.llm == "embedded":
+        raise ConfigurationError(
+            "PAPER_QA_LLM='embedded' needs the model on the disk: run paper-qa model pull"
+        )
+    return path
+
+
+def models_folder(settings: Settings) -> Path:
+    """Return where the files of embedded models lie."""
+    return settings.home / "models"
+
+
+def _load_embedded(path: Path, settings: Settings) -> "EmbeddedLLM":
+    from paper_qa.llm.embedded import EmbeddedLLM  # noqa: PLC0415 - takes seconds
+    from paper_qa.llm.llama_server import LlamaModel, LlamaServer  # noqa: PLC0415
+
+    known = {model.file: model.name for model in read_models()}
+    model = LlamaModel(path, known.get(path.name, path.stem))
+    idle_s = round(settings.llm_idle_minutes * 60) or -1
+    server = LlamaServer(model, settings.home / "logs", idle_s)
+    return EmbeddedLLM(server, timeout=settings.llm_timeout)
 
 
 def _check_openai(key: str, model: str) -> None:

@@ -24,7 +24,9 @@ from paper_qa.llm.model_files.manifest import Packages
 from paper_qa.llm.model_files.source import BrokenOffError, SourceError, Tell
 
 _BLOCK = 1 << 20
-_UNREACHABLE = re.compile(r"connection error|ConnectTimeout|Read ?Timeout|NewConnectionError")
+_UNREACHABLE = re.compile(
+    r"connection error|ConnectTimeout|ReadTimeout|NewConnectionError|Server Error"
+)
 
 
 class PackageSource:
@@ -132,4 +134,4 @@ def _explained(log: IO[bytes]) -> Exception:
         return BrokenOffError(f"broke off ({reason[:200]})")
     if _UNREACHABLE.search(text):
         return SourceError("can't be reached")
-    return SourceError(f"has not what is needed ({reason[:200]})")
+    return SourceError(f"lacks a package ({reason[:200]})")

@@ -61,7 +61,8 @@ class ModelStore:
     def path(self, model: GgufModel) -> Path | None:
         """Return where the model lies, or None; its hash was checked when it was put there."""
         path = self.folder / model.file
-        is_there = path.is_file() and path.stat().st_size == model.num_bytes
+        with self._explained():
+            is_there = path.is_file() and path.stat().st_size == model.num_bytes
         return path if is_there else None
 
     def installed(self) -> tuple[GgufModel, ...]:
@@ -90,7 +91,9 @@ class ModelStore:
     ) -> Path:
         """Bring a model onto the disk, unless it is there, and return where it lies.
 
-        What has come stays when this is interrupted, and the next pull goes on from there.
+        What has come stays when this is interrupted, by whatever, be it an exception that
+        ``progress`` raises; the next pull goes on from there. ``note`` is told, in one line
+        each, of the sources that were given up.
 
         Raises:
             ModelFileError: nobody has it, it is not what it should be, or the disk is full.
@@ -107,7 +110,7 @@ class ModelStore:
                     shutil.rmtree(self._work_folder(model), ignore_errors=True)  # after a kill
                     self._check_space(model, part)
                     self._fill(part, model, progress, note)
-                    part.place(target, _teller(progress, f"Checking {model.name}", model))
+                    part.place(target, _teller(progress, "Checking the model", model))
         return target
 
     def _fill(
@@ -118,7 +121,7 @@ class ModelStore:
             return
         reasons: list[str] = []
         for source in self._sources(model):
-            tell = _teller(progress, f"Fetching {model.name} from {source.name}", model)
+            tell = _teller(progress, "Fetching the model", model)
             try:
                 _complete(part, source, tell)
             except SourceError as error:
@@ -168,7 +171,7 @@ class ModelStore:
                 lock.acquire(timeout=min(wait_s, 0.3))
             except Timeout:
                 if progress is not None:
-                    progress(f"Waiting for another process that is fetching {model.name}", 0, 0)
+                    progress("Waiting for another process that is fetching the model", 0, 0)
                 lock.acquire(timeout=wait_s)
         except Timeout as error:
             raise ModelFileError(
@@ -182,7 +185,7 @@ class ModelStore:
 
     @contextmanager
     def _explained(self) -> Generator[None]:
-        """Say what to do when the folder can't be written."""
+        """Say what to do when the folder can't be read or written."""
         try:
             yield
         except OSError as error:
@@ -192,7 +195,7 @@ class ModelStore:
                     "run `paper-qa model pull` again, which goes on where it was"
                 ) from error
             raise ModelFileError(
-                f"{str(self.folder)!r} can't be written ({error.strerror or error}): allow it, or "
+                f"{str(self.folder)!r} can't be used ({error.strerror or error}): allow it, or "
                 "set PAPER_QA_HOME to another folder"
             ) from error
 

@@ -1,0 +1,71 @@
+"""The embedded model: one more OpenAI-compatible endpoint, which is started when it is needed."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from llama_index.core.llms import ChatMessage
+from pydantic import PrivateAttr, SecretStr
+from typing_extensions import override
+
+from paper_qa.errors import ModelConnectionError
+from paper_qa.llm import dialects
+from paper_qa.llm.endpoint import Endpoint
+from paper_qa.llm.llama_server import LlamaServer
+from paper_qa.llm.openai_compatible import OpenAICompatibleLLM
+
+NOT_STARTED = "http://127.0.0.1:0/v1"  # the system chooses the port
+
+
+class EmbeddedLLM(OpenAICompatibleLLM):
+    """A chat model that runs on this machine, in a child of this process."""
+
+    _server: LlamaServer = PrivateAttr()
+
+    def __init__(self, server: LlamaServer, **fields: Any) -> None:
+        super().__init__(
+            base_url=NOT_STARTED,
+            api_key=server.api_key,
+            model=server.model.name,
+            max_tokens=server.model.max_tokens,
+            context_window=server.model.context_length,
+            **fields,
+        )
+        self._server = server
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name under which LlamaIndex serialises this."""
+        return "paper_qa_embedded"
+
+    def warm_up(self, messages: Sequence[ChatMessage]) -> None:
+        """Start the model and let it read what every prompt begins with."""
+        self.chat(messages, max_tokens=1)
+
+    def close(self) -> None:
+        """End the child process."""
+        self._server.stop()
+
+    @override
+    async def _chunks(self, request: dialects.Request) -> AsyncGenerator[Any]:
+        """Yield the chunks; a child that dies before the first of them is started once more."""
+        has_begun = False
+        try:
+            async with aclosing(self._served(request)) as chunks:
+                async for chunk in chunks:
+                    has_begun = True
+                    yield chunk
+        except ModelConnectionError:
+            if has_begun or self._server.pid is not None:
+                raise
+            async with aclosing(self._served(request)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+
+    async def _served(self, request: dialects.Request) -> AsyncGenerator[Any]:
+        base_url = await asyncio.wrap_future(self._server.start())
+        self._endpoint = Endpoint(base_url, SecretStr(self._server.api_key), self.timeout)
+        async with aclosing(super()._chunks(dict(request))) as chunks:
+            async for chunk in chunks:
+                yield chunk
