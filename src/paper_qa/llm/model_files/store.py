@@ -216,9 +216,11 @@ def _complete(part: PartFile, source: Source, tell: Tell) -> None:
         try:
             with closing(source.blocks(before, tell)) as blocks:
                 part.append(blocks, tell)
-        except BrokenOffError:
-            idle = idle + 1 if part.num_bytes <= before else 0
-            if idle == _ATTEMPTS:
+        except SourceError as error:
+            has_gained = part.num_bytes > before
+            idle = 0 if has_gained else idle + 1
+            # What has just given something may have stumbled only.
+            if idle == _ATTEMPTS or not (has_gained or isinstance(error, BrokenOffError)):
                 raise
 
 
