@@ -17,7 +17,7 @@ help: ## Show this list
 install: $(STAMP) ## Set up .venv with the locked dependencies and the package (PYTHON=… to choose one)
 
 run: install ## Open the chat at http://127.0.0.1:7860 (ARGS="--port 8000" for another port)
-	$(BIN)/paper-qa serve $(ARGS)
+	$(BIN)/paper-qa serve --pull $(ARGS)
 
 test: install ## Run the tests and show the branch coverage (ARGS=… goes to pytest)
 	$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)

@@ -96,6 +96,7 @@ def test_sentences_are_composed_to_a_paragraph_or_to_a_list():
     claims = [claim("One", 1), claim("Two", 2)]
 
     assert compose(claims, as_list=False) == "One [1]. Two [2]."
+    assert compose(claims, as_list=False, by_paper=True) == "One [1].\nTwo [2]."
     assert compose(claims, as_list=True) == "- One [1].\n- Two [2]."
     assert compose([], as_list=True) == ""
 

@@ -148,3 +148,22 @@ def test_a_paper_without_authors_is_named_by_its_title_or_its_first_words():
         "Ships carry boxes.: “Ships carry boxes”",
     ]
     assert answered.text == "On rails: “Trains run on rails”"
+
+
+OFFERED = Paper(
+    "offered",
+    "Trains",
+    "Trains run on rails of steel. The code is available at https://example.org/rails. "
+    "Our code is public. They rarely leave them.",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_quoted"),
+    [("How do trains run?", False), ("Is there code for the trains?", True)],
+)
+def test_where_the_code_is_to_be_had_is_quoted_only_if_asked(question: str, is_quoted: bool):
+    evidence = evidence_of(OFFERED)
+    claims = extract(understand(question), evidence, {"offered": OFFERED}, Numbering())
+
+    assert ("code" in " ".join(claim.text for claim in claims)) == is_quoted

@@ -18,6 +18,7 @@ from paper_qa.errors import (
     QuestionError,
     UnknownPaperError,
 )
+from paper_qa.indexing import SELF_FINISH
 from paper_qa.library import Library
 from paper_qa.qa import PaperQA
 from papers import make_paper, make_papers
@@ -369,3 +370,31 @@ def test_the_home_that_is_given_wins(tmp_path: Path):
 
     assert (tmp_path / "here" / "library.sqlite").is_file()
     assert not (tmp_path / "there").exists()
+
+
+def test_an_index_is_refreshed_however_much_is_missing(open_qa: Opener, tmp_path: Path):
+    library = Library(tmp_path / "large")
+    library.add(make_papers(SELF_FINISH + 1))
+    library.close()
+    qa = open_qa(home=tmp_path / "large", embed_model=HashedEmbedding())
+
+    assert qa.num_pending() > SELF_FINISH
+    qa.refresh_index()
+
+    assert qa.num_pending() == 0
+
+
+@pytest.mark.parametrize("wrong", ["qian24z", "QIAN24AA", "quian24a"])
+def test_an_id_that_is_not_quite_right_is_no_topic(seed_qa: PaperQA, wrong: str):
+    with pytest.raises(UnknownPaperError, match="qian24a"):
+        seed_qa.summarize(wrong)
+
+
+def test_a_topic_with_a_figure_in_it_is_no_wrong_id(seed_qa: PaperQA):
+    assert not seed_qa.summarize("W4A8").abstained
+
+
+def test_a_summary_of_a_topic_has_a_line_for_each_paper(seed_qa: PaperQA):
+    answer = seed_qa.summarize("spiking neural networks")
+
+    assert len(answer.text.splitlines()) == len(answer.references) > 1

@@ -1,11 +1,12 @@
 import asyncio
+import time
 from typing import Any
 
 import gradio as gr
 import pytest
 
 from paper_qa.domain import Turn
-from paper_qa.errors import LibraryError
+from paper_qa.errors import LibraryError, ModelFileError
 from paper_qa.web.chat import Chat
 from paper_qa.web.preparation import Preparation
 from paper_qa.web.turn import TurnView
@@ -18,7 +19,7 @@ NOTHING: Conversation = ([], [])
 
 def chat_about(**fields: Any) -> tuple[Chat, ScriptedQA]:
     qa = ScriptedQA(PAPERS, lambda question: play(question, PAPERS, claims()), **fields)
-    return Chat(qa, Preparation(qa.prepare)), qa
+    return Chat(qa, Preparation(qa.prepare), Preparation(lambda _report: None)), qa
 
 
 def updates(steps: Any) -> list[tuple[Any, ...]]:
@@ -152,12 +153,42 @@ def test_a_new_chat_is_empty() -> None:
 def test_the_page_fills_when_the_library_is_ready() -> None:
     chat, _ = chat_about(prepare_steps=2, prepare_step_s=0.2)
 
-    *waiting, ready = updates(chat.load())
+    states = updates(chat.load())
+    first = next(number for number, state in enumerate(states) if state[0] == "")
+    waiting, ready = states[:first], states[first]
 
     assert "Preparing the library" in waiting[-1][0]
-    assert ready[0] == ""
     assert "3 papers" in ready[1]
     assert ready[2]["examples"][0] == {"text": "How does Momentor get its training data?"}
+
+
+def test_the_page_shows_how_the_model_comes_and_who_answers_then() -> None:
+    chat, qa = chat_about()
+
+    def fetch(report) -> None:
+        for done in (100, 200):
+            report("Fetching a model", done, 300)
+            time.sleep(0.25)
+        qa.model_name = "a-model"
+
+    chat = Chat(qa, Preparation(qa.prepare), Preparation(fetch))
+    states = updates(chat.load())
+
+    assert any("fetching a model, 200 of 300" in state[0] for state in states)
+    assert "key passages" in states[-2][0]
+    assert states[-1][0] == ""
+    assert "a-model" in states[-1][1]
+
+
+def test_a_model_that_does_not_come_is_told_and_key_passages_stay() -> None:
+    chat, qa = chat_about()
+
+    def fetch(_report) -> None:
+        raise ModelFileError("nobody has it: bring it by hand")
+
+    chat = Chat(qa, Preparation(qa.prepare), Preparation(fetch))
+
+    assert "Nobody has it: bring it by hand (until then" in updates(chat.load())[-1][0]
 
 
 def test_trouble_with_the_library_is_told() -> None:

@@ -214,12 +214,12 @@ def test_the_status_line_is_spoken_and_inert() -> None:
 
 
 def test_progress_is_counted_where_it_can_be() -> None:
-    counted = preparation_html(Progress("Indexing", 21, 84))
+    counted = preparation_html("Preparing the library", Progress("Indexing", 21, 84))
 
     assert "Preparing the library: indexing, 21 of 84" in counted
     assert 'value="0.25"' in counted
-    assert 'value="0.00"' in preparation_html(Progress("Indexing", 0, 84))
-    assert "value=" not in preparation_html(Progress("Opening"))
+    assert 'value="0.00"' in preparation_html("Preparing the library", Progress("Indexing", 0, 84))
+    assert "value=" not in preparation_html("Preparing the library", Progress("Opening"))
     assert "<progress" in status_html("Indexing…", 0.5)
     assert "<progress" not in status_html("Searching…")
 

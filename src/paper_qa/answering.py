@@ -96,9 +96,10 @@ class AnswerInProgress:
 
     def answer(self) -> Answer:
         """Return the answer that the claims make."""
-        as_list = self.task.question.kind == "list"
+        kind = self.task.question.kind
+        text = compose(self.claims, as_list=kind == "list", by_paper=kind in {"summary", "compare"})
         return self._answer(
-            text=compose(self.claims, as_list=as_list),
+            text=text,
             claims=tuple(self.claims),
             references=self.numbering.references(self.task.papers),
         )

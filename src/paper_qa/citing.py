@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from paper_qa.domain import Citation, Claim, Paper, Reference, Span
 from paper_qa.sentences import outside_maths
@@ -56,10 +57,19 @@ def _without_markers(text: str) -> str:
     return _FOREIGN_MARKER.sub(r"(\1)", text)
 
 
-def compose(claims: Sequence[Claim], *, as_list: bool) -> str:
-    """Return the text of an answer; a list has a line for each claim."""
-    sentences = [with_markers(claim) for claim in claims]
-    return "\n".join(f"- {line}" for line in sentences) if as_list else " ".join(sentences)
+def compose(claims: Sequence[Claim], *, as_list: bool, by_paper: bool = False) -> str:
+    """Return the text of an answer.
+
+    A list has a line for each claim; what goes paper by paper, a line for each paper.
+    """
+    if as_list:
+        return "\n".join(f"- {with_markers(claim)}" for claim in claims)
+    groups = [list(group) for _, group in groupby(claims, _first_cited)] if by_paper else [claims]
+    return "\n".join(" ".join(map(with_markers, group)) for group in groups)
+
+
+def _first_cited(claim: Claim) -> str:
+    return claim.citations[0].paper_id if claim.citations else ""
 
 
 def without_stop(sentence: str) -> str:

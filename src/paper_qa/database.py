@@ -166,6 +166,8 @@ def _explanation(error: sqlite3.Error, path: Path) -> str:
 
 
 def _not_writable(home: Path) -> str:
+    if home.exists() and not home.is_dir():
+        return f"{str(home)!r} is a file: set PAPER_QA_HOME to a folder"
     return (
         f"the folder {str(home)!r} can't be written: "
         "allow it, or set PAPER_QA_HOME to a folder that can"

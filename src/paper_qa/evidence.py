@@ -16,7 +16,8 @@ from paper_qa.word_index import PaperWords, QuestionWords, WordIndex
 
 NUM_PAPERS_READ = {"answer": 3, "compare": 4}
 LATER_BONUS = 0.2  # of the last sentence; abstracts set the scene first, then tell what was found
-MIN_LIST_SHARE = 0.55  # of the best paper's score, for a paper to be listed
+# Of the best paper's score, for a paper to be listed, or to be part of the summary of a topic.
+MIN_SHARE = {"list": 0.55, "summary": 0.65}
 
 
 class EvidenceSelector(BaseNodePostprocessor):
@@ -60,7 +61,7 @@ def papers_to_read(question: Question, hits: Sequence[ScoredPaper]) -> Sequence[
         return [hit for hit in hits if hit.paper.id == question.paper_id]
     if not hits or question.kind in NUM_PAPERS_READ:
         return hits[: NUM_PAPERS_READ.get(question.kind, 0)]
-    return [hit for hit in hits if hit.score >= MIN_LIST_SHARE * hits[0].score]
+    return [hit for hit in hits if hit.score >= MIN_SHARE[question.kind] * hits[0].score]
 
 
 def _sentences(hit: ScoredPaper, asked: QuestionWords, words: PaperWords) -> list[Evidence]:

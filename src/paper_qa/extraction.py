@@ -1,5 +1,6 @@
 """Answers without a language model: the abstracts' own sentences, chosen, quoted and attributed."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -14,6 +15,18 @@ NUM_SENTENCES_COMPARED = 3
 NUM_SENTENCES_OF_MANY = 2
 MAX_WORDS_OF_MANY = 60
 
+_OFFERS_CODE = re.compile(
+    r"https?://|\b(?:code|codes|implementation|project\s+page|website)\b.{0,60}\bavailable\b"
+    r"|\bopen[- ]source\b.{0,40}\b(?:our|code)\b|\b(?:our|the)\s+code\b",
+    re.IGNORECASE,
+)
+_ASKS_FOR_CODE = re.compile(
+    r"\b(?:code|codes|github|open[- ]?sourced?|repo(?:sitory)?|implementation"
+    r"|availab(?:le|ility)"
+    r"|url|link|website|page|released?|download(?:ed)?)\b",
+    re.IGNORECASE,
+)
+
 
 def extract(
     question: Question,
@@ -25,7 +38,10 @@ def extract(
 
     Of one paper the sentences keep their order; papers come in the order of the evidence.
     """
-    by_paper = [list(group) for _, group in groupby(evidence, key=lambda item: item.paper_id)]
+    by_paper = [
+        _telling(question, list(group))
+        for _, group in groupby(evidence, lambda item: item.paper_id)
+    ]
     if question.kind == "list":
         best = [max(group, key=lambda item: item.score) for group in by_paper]
         return [_listed(item, papers[item.paper_id], numbering) for item in best]
@@ -38,6 +54,13 @@ def extract(
     return [
         claim for group in groups for claim in _quoted(group, papers[group[0].paper_id], numbering)
     ]
+
+
+def _telling(question: Question, evidence: list[Evidence]) -> list[Evidence]:
+    """Leave out where the code can be had, unless that is asked."""
+    if _ASKS_FOR_CODE.search(question.text):
+        return evidence
+    return [item for item in evidence if not _OFFERS_CODE.search(item.text)] or evidence
 
 
 def choose(evidence: Sequence[Evidence], k: int, max_words: int = MAX_WORDS) -> list[Evidence]:

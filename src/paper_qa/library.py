@@ -96,6 +96,11 @@ class Library:
                 raise UnknownPaperError(_unknown(connection, paper_id))
         return found[0]
 
+    def ids_alike(self, paper_id: str) -> list[str]:
+        """Return up to three ids that may have been meant, the likeliest first."""
+        with self._database.reading() as connection:
+            return _closest(connection, paper_id)
+
     def papers(self, paper_ids: Sequence[str] | None = None) -> list[Paper]:
         """Return all papers in the order of their adding, or those of the given ids in theirs."""
         with self._database.reading() as connection:
@@ -210,9 +215,13 @@ def _bump_generation(connection: sqlite3.Connection) -> None:
 
 
 def _unknown(connection: sqlite3.Connection, paper_id: str) -> str:
-    alike = get_close_matches(paper_id.casefold(), _alike(connection, paper_id), n=3, cutoff=0.7)
+    alike = _closest(connection, paper_id)
     hint = f"did you mean {' or '.join(map(repr, alike))}?" if alike else "see `paper-qa list`"
     return f"no paper {paper_id!r} in the library: {hint}"
+
+
+def _closest(connection: sqlite3.Connection, paper_id: str) -> list[str]:
+    return get_close_matches(paper_id.casefold(), _alike(connection, paper_id), n=3, cutoff=0.7)
 
 
 def _alike(connection: sqlite3.Connection, paper_id: str) -> list[str]:

@@ -53,6 +53,11 @@ def messages(
     return [("system", SYSTEM), *turns, ("user", asked)]
 
 
+def beginning() -> list[tuple[str, str]]:
+    """Return the (role, content) pairs with which every request for an answer begins."""
+    return [("system", SYSTEM)]
+
+
 def rewriting_messages(question: Question, history: Sequence[Turn]) -> list[tuple[str, str]]:
     """Return (role, content) pairs that ask for a query that stands alone."""
     turns = [f"{turn.role}: {_line(turn.content)[:MAX_TURN_CHARACTERS]}" for turn in history]

@@ -18,6 +18,7 @@ from paper_qa.indexing import Index
 from paper_qa.library import AddReport, Library
 from paper_qa.llm import Writer
 from paper_qa.llm.blocking import iterate
+from paper_qa.prompts import beginning
 from paper_qa.query_engine import PaperQueryEngine
 from paper_qa.questions import understand
 from paper_qa.retrieval import HybridRetriever
@@ -34,6 +35,10 @@ History = Sequence[Turn | Mapping[str, str]]
 
 
 def _silent(_text: str, _done: int, _total: int) -> None:
+    """Tell nobody."""
+
+
+def _unheard(_text: str) -> None:
     """Tell nobody."""
 
 
@@ -162,6 +167,33 @@ class PaperQA:
         """Plant the seeds in a new library, and index what is not indexed yet."""
         self._plant_seeds()
         self._index.prepare(progress)
+
+    def prepare_model(
+        self,
+        progress: Progress = _silent,
+        note: Callable[[str], None] = _unheard,
+        *,
+        pull: bool = False,
+    ) -> None:
+        """Start the embedded model ahead of the first question, if it is the one that answers.
+
+        With ``pull`` it is fetched first where it is missing, unless ``PAPER_QA_MODEL_PULL`` is
+        ``never``; nothing else ever downloads.
+
+        Raises:
+            ModelFileError: it can't be fetched.
+            ModelError: it does not start.
+        """
+        self._writer.prepare(beginning(), progress, note, pull=pull)
+
+    def num_pending(self) -> int:
+        """Count the papers that a search does not find yet: ``refresh_index`` makes up for it."""
+        return self._index.num_pending()
+
+    def refresh_index(self, progress: Progress = _silent) -> None:
+        """Embed and index whatever is missing, however much that is."""
+        self._plant_seeds()
+        self._index.refresh(progress)
 
     def rebuild_index(self, progress: Progress = _silent) -> None:
         """Make the search index anew from the library, with the present embedding model."""

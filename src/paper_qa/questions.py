@@ -7,7 +7,8 @@ from typing import Literal
 
 from paper_qa.domain import Turn
 from paper_qa.errors import QuestionError
-from paper_qa.words import content_words, is_foreign
+from paper_qa.followup import depends_on_history
+from paper_qa.words import is_foreign
 
 MAX_QUESTION_CHARACTERS = 4000
 MAX_HISTORY_TURNS = 6
@@ -46,15 +47,9 @@ _SUMMARY = re.compile(
     )\b[\s:,]*(?:the\s+)?(?:papers?\s+(?:on|about|called|titled|named)?\s*)?(?P<topic>.+?)[\s.?!]*$""",
     re.IGNORECASE | re.VERBOSE,
 )
-_DEPENDENT = re.compile(
-    r"""^(?:and|but|so|then|ok|okay|also|what\s+about|how\s+about|why\s+(?:is|does|do)\s+(?:it|that|they))\b
-      | \b(?:it|its|they|them|their|theirs|this|that|these|those|such|there|he|she|his|her|one|ones|
-        former|latter|same|above|else|others?|another)\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_NAME = re.compile(r"\b(?:[A-Z]\w|\w+[A-Z0-9])")
 _UNREADABLE = re.compile(
-    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
+    "\u001b\\[[0-9;?]*[ -/]*[@-~]"  # how terminals are told of colours
+    "|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
 )
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f\u0370-\u03ff]")  # Greek letters are maths here
@@ -105,7 +100,7 @@ def understand(text: str, history: Sequence[Turn] = ()) -> Question:
         text=question,
         query=summary["topic"] if summary else question,
         kind=_kind(question),
-        background=_background(history) if _depends_on_history(question) else "",
+        background=_background(history) if depends_on_history(question) else "",
         readable=_is_readable(question),
         is_foreign=is_foreign(question),
     )
@@ -117,13 +112,6 @@ def _kind(question: str) -> Kind:
     if _LIST.search(question):
         return "list"
     return "compare" if _COMPARE.search(question) else "answer"
-
-
-def _depends_on_history(question: str) -> bool:
-    if _DEPENDENT.search(question):
-        return True
-    has_name = bool(_NAME.search(question, 1))
-    return len(content_words(question)) <= 3 and not has_name
 
 
 def _background(history: Sequence[Turn]) -> str:

@@ -35,6 +35,7 @@ LISTING = frozenset({"list", "summary"})
 DENSE_WEIGHT, KEYWORD_WEIGHT, LATE_WEIGHT = 0.3, 0.1, 0.6
 NAMES_WEIGHT = 0.35  # of a query that has names
 
+_LOOKS_LIKE_ID = re.compile(r"(?=\S*\d)\S{5,}")
 # A figure among letters, or a capital after the first letter: W4A8, DPN, SlimPajama.
 _WRITTEN_AS_NAME = re.compile(r"\b(?=\w*[^\W\d_])(?:\w*\d\w*|\w+[A-Z]\w*)\b")
 
@@ -110,7 +111,11 @@ class HybridRetriever(BaseRetriever):
         return best
 
     def resolve(self, question: Question) -> Question:
-        """Look whether a summary is asked of one paper: by id, by title, or by its first part."""
+        """Look whether a summary is asked of one paper: by id, by title, or by its first part.
+
+        Raises:
+            UnknownPaperError: an id was meant, and is not quite right.
+        """
         if question.kind != "summary":
             return question
         text = question.query
@@ -120,6 +125,8 @@ class HybridRetriever(BaseRetriever):
             title = paper.title.casefold()
             if name in {paper.id.casefold(), title, title.partition(":")[0].strip()}:
                 return replace(question, query=paper.name, paper_id=paper.id)
+        if _LOOKS_LIKE_ID.fullmatch(name) and self._library.ids_alike(name):
+            self._library.paper(name)  # raises, and says which ones are alike
         return question
 
     def _names(self, query: str) -> dict[str, float]:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paper_qa.chunking import chunk_paper, passage_text
-from paper_qa.domain import Paper, Passage, Span
 from paper_qa.cores import available_cores
+from paper_qa.domain import Paper, Passage, Span
 from paper_qa.embedding import num_tokens
 from paper_qa.late_interaction import Matrix, encode_words, read_texts, word_model_name
 from paper_qa.library import Library

@@ -18,8 +18,13 @@ Home = Annotated[
     typer.Option("--home", metavar="FOLDER", help="Where the library lives.", show_default=False),
 ]
 Llm = Annotated[
-    Literal["auto", "extractive", "openai"] | None,
-    typer.Option("--llm", help="Who writes the answers.", show_default=False),
+    Literal["auto", "extractive", "embedded", "openai"] | None,
+    typer.Option(
+        "--llm",
+        metavar="WHO",
+        help="Who writes the answers: auto, extractive, embedded or openai.",
+        show_default=False,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result and errors only.")]
@@ -51,6 +56,8 @@ def prepared(settings: "Settings", console: Console) -> "Generator[PaperQA]":
     console.status("Opening the library")
     with opened(settings) as qa:
         qa.prepare(console.progress)
+        if pending := qa.num_pending():
+            console.note(f"{pending:,} papers are not indexed yet: `paper-qa index` does it")
         yield qa
 
 

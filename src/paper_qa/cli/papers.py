@@ -1,6 +1,8 @@
 """``list``, ``add``, ``remove``, ``export`` and ``index``."""
 
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,7 +48,8 @@ def add(
     with opened(settings_with(home=home)) as qa:
         for file in files:
             console.status(f"Adding {file}")
-            reports[str(file)] = qa.add(file, progress=console.progress)
+            with _resumable(console, "what had been added stays"):
+                reports[str(file)] = qa.add(file, progress=console.progress)
             if not json:
                 console.result(f"{file}: {render.added(reports[str(file)])}")
     if json:
@@ -98,10 +101,24 @@ def index(
     home: Home = None,
     quiet: Quiet = False,
 ) -> None:
-    """Bring the index in line with the library."""
+    """Bring the index in line with the library.
+
+    What an interrupted `add` left undone is done here.
+    """
     console = Console(quiet=quiet)
     with opened(settings_with(home=home)) as qa:
-        bring_in_line = qa.rebuild_index if rebuild else qa.prepare
-        bring_in_line(console.progress)
+        bring_in_line = qa.rebuild_index if rebuild else qa.refresh_index
+        with _resumable(console, "what had been embedded stays"):
+            bring_in_line(console.progress)
         num_papers = len(qa.papers())
     console.note(f"{num_papers:,} papers indexed")
+
+
+@contextmanager
+def _resumable(console: Console, kept: str) -> Generator[None]:
+    """Tell who interrupts that nothing is lost, and how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.note(f"interrupted: {kept}, and `paper-qa index` goes on from there")
+        raise

@@ -22,7 +22,7 @@ def references(answer: Answer, *, quotes: bool = False) -> str:
 
 def remarks(answer: Answer) -> list[str]:
     """Return what is worth knowing about an answer: who wrote it, what was left out."""
-    lines = [] if answer.notes else [f"answered by {answer.model}"]
+    lines = [] if answer.notes or answer.abstained else [f"answered by {answer.model}"]
     lines += answer.notes
     if answer.withheld:
         count = len(answer.withheld)

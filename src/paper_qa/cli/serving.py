@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -38,11 +39,21 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    pull: Annotated[
+        bool,
+        typer.Option(
+            "--pull",
+            help="Fetch the embedded model in the background, if no other is configured.",
+        ),
+    ] = False,
     home: Home = None,
     llm: Llm = None,
     quiet: Quiet = False,
 ) -> None:
-    """Open the chat in the browser."""
+    """Open the chat in the browser.
+
+    Without --pull nothing is ever downloaded.
+    """
     console = Console(quiet=quiet)
     settings = settings_with(home=home, llm=llm, host=host, port=port)
     console.status("Starting the chat")
@@ -56,6 +67,7 @@ def serve(
             host=settings.host,
             port=settings.port,
             login=settings.login.get_secret_value(),
+            prepare_model=partial(qa.prepare_model, note=console.note, pull=pull),
             open_browser=_someone_sits_here() if browser is None else browser,
             on_ready=lambda url: console.result(f"The chat is open at {url} (Ctrl-C ends it)"),
         )

@@ -19,7 +19,8 @@ SAME_ABSTRACT_LETTERS = 100
 # The joiners U+200C and U+200D stay: Persian, Indic scripts and emoji are spelled with them.
 # Half a surrogate pair, as JSON may have it, can't be stored at all.
 _UNSTORED = re.compile(
-    "[\ud800-\udfff\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e"
+    "\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]{0,200}\x07?"  # colours and titles of terminals
+    "|[\ud800-\udfff\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]"
 )
 _ODD_BLANKS = re.compile(r"\s{2,}|[^\S ]")

@@ -1,5 +1,6 @@
 """Chat models: which one the settings ask for, and how it is reached."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from paper_qa.llm.embedded import EmbeddedLLM
+    from paper_qa.llm.model_files import Progress
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -45,6 +47,36 @@ class Writer:
             elif self._embedded is None:
                 self._embedded = _load_embedded(path, self._settings)
             return self._embedded
+
+    def prepare(
+        self,
+        beginning: Sequence[tuple[str, str]],
+        progress: "Progress",
+        note: Callable[[str], None],
+        *,
+        pull: bool,
+    ) -> None:
+        """Start the embedded model where it is the one that writes; with ``pull``, fetch it first.
+
+        Args:
+            beginning: the (role, content) pairs that every prompt starts with, to be read ahead.
+            progress: told what is being done, how far it is, and how far it has to go.
+            note: told what does not work, in one line, where something else then does.
+            pull: whether a model that is not on the disk may be fetched, if the settings allow it.
+
+        Raises:
+            ModelFileError: it can't be fetched.
+            ModelError: it does not start.
+        """
+        settings = self._settings
+        if self._given is not None or settings.llm not in {"auto", "embedded"}:
+            return
+        if pull and settings.model_pull != "never" and settings.llm_gguf is None:
+            store = ModelStore(models_folder(settings))
+            store.pull(store.model(), progress, note)
+        if self.llm() is not None and self._embedded is not None:
+            progress("Starting the model", 0, 0)
+            self._embedded.warm_up(beginning)
 
     def close(self) -> None:
         """End the embedded model, if it runs."""

@@ -39,9 +39,13 @@ class EmbeddedLLM(OpenAICompatibleLLM):
         """Return the name under which LlamaIndex serialises this."""
         return "paper_qa_embedded"
 
-    def warm_up(self, messages: Sequence[ChatMessage]) -> None:
-        """Start the model and let it read what every prompt begins with."""
-        self.chat(messages, max_tokens=1)
+    def warm_up(self, beginning: Sequence[tuple[str, str]]) -> None:
+        """Start the model and let it read the (role, content) pairs that every prompt begins with.
+
+        Raises:
+            ModelError: it does not start.
+        """
+        self.chat([ChatMessage(role=role, content=text) for role, text in beginning], max_tokens=1)
 
     def close(self) -> None:
         """End the child process."""

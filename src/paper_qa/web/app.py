@@ -12,7 +12,7 @@ from starlette.staticfiles import StaticFiles
 from paper_qa.web.chat import Chat
 from paper_qa.web.conversation import Asker
 from paper_qa.web.layout import chat_tab
-from paper_qa.web.preparation import Preparation
+from paper_qa.web.preparation import Preparation, Prepare, Report
 from paper_qa.web.security import BasicLogin, ClosedDoors, SecurityHeaders
 from paper_qa.web.theme import THEME
 
@@ -24,13 +24,21 @@ _HEAD = """<meta name="color-scheme" content="light dark">
 <script src="/ui/ui.js" defer></script>"""
 
 
-def build(qa: Asker, *, allowed_hosts: list[str], login: str = "") -> FastAPI:
+def build(
+    qa: Asker,
+    *,
+    allowed_hosts: list[str],
+    login: str = "",
+    prepare_model: Prepare | None = None,
+) -> FastAPI:
     """Build the app: the page at ``/``, our own files under ``/ui``, and the guards around both."""
-    preparation = Preparation(qa.prepare)
+    library = Preparation(qa.prepare, "Opening the library")
+    model = Preparation(prepare_model or _nothing, "Looking for the model")
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        preparation.start()
+        library.start()
+        model.start()
         yield
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
@@ -42,7 +50,7 @@ def build(qa: Asker, *, allowed_hosts: list[str], login: str = "") -> FastAPI:
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=allowed_hosts, www_redirect=False)
     return gr.mount_gradio_app(
         app,
-        page(Chat(qa, preparation)),
+        page(Chat(qa, library, model)),
         path="/",
         show_error=False,
         run_history=False,
@@ -53,6 +61,10 @@ def build(qa: Asker, *, allowed_hosts: list[str], login: str = "") -> FastAPI:
         theme=THEME,
         head=_HEAD,
     )
+
+
+def _nothing(_report: Report) -> None:
+    """Leave the model as it is."""
 
 
 def page(chat: Chat) -> gr.Blocks:

@@ -40,22 +40,29 @@ class Chat:
     Generators are closed explicitly all the way down, so that Stop ends a request at once.
     """
 
-    def __init__(self, qa: Asker, preparation: Preparation) -> None:
+    def __init__(self, qa: Asker, library: Preparation, model: Preparation) -> None:
         self._qa = qa
-        self._preparation = preparation
+        self._library = library
+        self._model = model
 
     async def load(self) -> AsyncGenerator[Update]:
-        """Fill in what depends on the library, with progress while it is being built."""
+        """Fill in what depends on the library and on the model, with progress meanwhile."""
         try:
-            async for progress in self._preparation.wait():
-                yield preparation_html(progress), _SKIP, _SKIP
+            async for progress in self._library.wait():
+                yield preparation_html("Preparing the library", progress), _SKIP, _SKIP
             papers = await asyncio.to_thread(self._qa.papers)
         except PaperQAError as error:
             yield trouble_html(str(error)), _SKIP, _SKIP
             return
         examples = [{"text": question} for question in example_questions(papers)]
-        about = about_html(len(papers), self._qa.model_name)
-        yield "", about, gr.update(examples=examples)
+        yield "", about_html(len(papers), self._qa.model_name), gr.update(examples=examples)
+        try:
+            async for progress in self._model.wait():
+                yield preparation_html("Until then, key passages", progress), _SKIP, _SKIP
+        except PaperQAError as error:
+            yield trouble_html(f"{error} (until then, answers are key passages)"), _SKIP, _SKIP
+            return
+        yield "", about_html(len(papers), self._qa.model_name), _SKIP
 
     async def ask(
         self, question: str, messages: Messages, turns: list[TurnView]
@@ -98,7 +105,7 @@ class Chat:
     ) -> AsyncGenerator[Update]:
         messages = [*messages, {"role": "user", "content": chat_text(question)}]
         box: Any = gr.update(value="", submit_btn=False, stop_btn="Stop")
-        run = run_turn(self._qa, self._preparation, question, history_of(turns))
+        run = run_turn(self._qa, self._library, question, history_of(turns))
         async with aclosing(run) as states:
             async for turn in states:
                 yield box, *_shown(messages, [*turns, turn])

@@ -50,7 +50,15 @@ def chat_tab(blocks: gr.Blocks, chat: Chat, title: str) -> None:
             panel = gr.Markdown(EMPTY, elem_id="sources", latex_delimiters=DELIMITERS)
     parts = Components(chatbot, box, panel, state, gr.State([]))
     loaded = [prep, about, chatbot]
-    blocks.load(chat.load, None, loaded, show_progress="hidden", api_visibility="private")
+    # Without a limit: it goes on while the model is fetched, for every page that is open.
+    blocks.load(
+        chat.load,
+        None,
+        loaded,
+        show_progress="hidden",
+        concurrency_limit=None,
+        api_visibility="private",
+    )
     _wire(chat, parts, new)
 
 

@@ -1,4 +1,4 @@
-"""The library made ready in the background: on the first start it has to be indexed."""
+"""What is made ready in the background: the library has to be indexed, the model be fetched."""
 
 import asyncio
 import threading
@@ -11,13 +11,14 @@ _LOOK_EVERY_S = 0.1
 
 Report = Callable[[str, int, int], None]
 """Takes what is being done, how much of it is done, and how much there is."""
+Prepare = Callable[[Report], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the library is; ``total`` is 0 as long as it is not known."""
+    """How far it is; ``total`` is 0 as long as it is not known."""
 
-    text: str = "Opening the library"
+    text: str
     done: int = 0
     total: int = 0
 
@@ -30,11 +31,12 @@ class Progress:
 class Preparation:
     """Runs ``prepare`` once, in a thread, however many pages wait for it; again after a failure."""
 
-    def __init__(self, prepare: Callable[[Report], object]) -> None:
+    def __init__(self, prepare: Prepare, text: str = "Getting ready") -> None:
         self._prepare = prepare
+        self._begun = Progress(text)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._progress = Progress()
+        self._progress = self._begun
         self._error: PaperQAError | None = None
         self._ready = False
 
@@ -44,7 +46,7 @@ class Preparation:
             if self._ready or (self._thread and self._thread.is_alive()):
                 return
             self._error = None
-            self._progress = Progress()
+            self._progress = self._begun
             # A daemon, so that Ctrl-C ends the program; an interrupted build is taken up later.
             self._thread = threading.Thread(target=self._run, name="prepare", daemon=True)
             self._thread.start()
@@ -61,10 +63,10 @@ class Preparation:
         self._progress = Progress(text, done, total)
 
     async def wait(self) -> AsyncIterator[Progress]:
-        """Yield the progress whenever it has changed, until the library is ready.
+        """Yield the progress whenever it has changed, until everything is ready.
 
         Raises:
-            PaperQAError: the library can't be made ready.
+            PaperQAError: it can't be made ready.
         """
         self.start()
         seen: Progress | None = None
@@ -72,7 +74,7 @@ class Preparation:
             if self._error:
                 raise self._error
             if not (self._thread and self._thread.is_alive()):
-                raise PaperQAError("the library can't be opened: the terminal says why")
+                raise PaperQAError("getting ready has failed: the terminal says why")
             if self._progress is not seen:
                 seen = self._progress
                 yield seen

@@ -138,10 +138,10 @@ def model_text(model: str) -> str:
     return "extraction (key passages)" if model == EXTRACTION else model
 
 
-def preparation_html(progress: Progress) -> str:
-    """Show how far the library is."""
+def preparation_html(what: str, progress: Progress) -> str:
+    """Show how far the library or the model is."""
     count = f", {progress.done:,} of {progress.total:,}" if progress.total else ""
-    text = f"Preparing the library: {progress.text[:1].lower()}{progress.text[1:]}{count}"
+    text = f"{what}: {progress.text[:1].lower()}{progress.text[1:]}{count}"
     bar = _bar_html(progress.share)
     return f'<div class="prep" role="status">{inline_html(text)} {bar}</div>'
 

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from paper_qa.errors import ConfigurationError
 from paper_qa.settings import LOOPBACK
 from paper_qa.web.conversation import Asker
+from paper_qa.web.preparation import Prepare
 
 _HANG_UP_S = 0.1
 _GRACE_S = 1
@@ -18,17 +19,24 @@ _GRACE_S = 1
 OnReady = Callable[[str], object]
 
 
-def build_app(qa: Asker, *, host: str = "127.0.0.1", login: str = "") -> FastAPI:
+def build_app(
+    qa: Asker,
+    *,
+    host: str = "127.0.0.1",
+    login: str = "",
+    prepare_model: Prepare | None = None,
+) -> FastAPI:
     """Build the chat about ``qa`` as an ASGI app.
 
     Args:
         qa: The papers and who answers.
         host: The address it will be served at; on loopback, requests under other names are refused.
         login: ``"name:password"`` that every request has to bring, or nothing.
+        prepare_model: Fetches and starts the model, in the background; the page shows it.
     """
     from paper_qa.web.app import build  # noqa: PLC0415 - Gradio takes seconds to import
 
-    return build(qa, allowed_hosts=_allowed_hosts(host), login=login)
+    return build(qa, allowed_hosts=_allowed_hosts(host), login=login, prepare_model=prepare_model)
 
 
 def _allowed_hosts(host: str) -> list[str]:
@@ -45,6 +53,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 7860,
     login: str = "",
+    prepare_model: Prepare | None = None,
     open_browser: bool = False,
     on_ready: OnReady | None = None,
 ) -> None:
@@ -54,7 +63,7 @@ def serve(
         ConfigurationError: the port is taken, or the address is not of this machine.
     """
     with _listen(host, port) as listener:
-        app = build_app(qa, host=host, login=login)
+        app = build_app(qa, host=host, login=login, prepare_model=prepare_model)
         config = uvicorn.Config(
             app, log_level="warning", timeout_graceful_shutdown=_GRACE_S, server_header=False
         )
