@@ -16,6 +16,7 @@ from paper_qa.llm.llama_server import LlamaServer
 from paper_qa.llm.openai_compatible import OpenAICompatibleLLM
 
 NOT_STARTED = "http://127.0.0.1:0/v1"  # the system chooses the port
+DYING_S = 1.0
 
 
 class EmbeddedLLM(OpenAICompatibleLLM):
@@ -61,7 +62,8 @@ class EmbeddedLLM(OpenAICompatibleLLM):
                     has_begun = True
                     yield chunk
         except ModelConnectionError:
-            if has_begun or self._server.pid is not None:
+            # A dying child lets go of the connection a little before it is seen to be dead.
+            if has_begun or not await asyncio.to_thread(self._server.has_died, DYING_S):
                 raise
             async with aclosing(self._served(request)) as chunks:
                 async for chunk in chunks:

@@ -10,11 +10,15 @@ whole process goes.
 
 import json
 import os
+import select
 import sys
 import threading
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
+
+if sys.platform == "linux":
+    import fcntl
 
 BATCH = 512  # prompt tokens read at once
 IDLE_SLOTS_MIB = 256  # of prompts read before, kept beside the one that is in use
@@ -40,7 +44,7 @@ class ServerOptions:
 def main() -> None:
     """Serve until standard input ends."""
     options = ServerOptions(**json.loads(sys.stdin.readline()))
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    _leave_with_parent()
     server = _start(options)
     port = server.listening_address.rsplit(":", 1)[-1].strip("/")
     sys.stdout.write(f"{json.dumps({'port': int(port)})}\n")
@@ -74,9 +78,21 @@ def _start(options: ServerOptions) -> Any:
 
 
 def _leave_with_parent() -> None:
+    """End at once when standard input does, in whatever native code the main thread is."""
+    threading.Thread(target=_wait_for_the_end, daemon=True).start()
+    if sys.platform == "linux":
+        # While a model loads, xllamacpp lets no other thread of Python run, so the kernel
+        # watches too: this signal, which comes when the pipe is closed, ends a process.
+        fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
+        if select.select([0], [], [], 0)[0]:
+            os._exit(0)  # it was closed before
+
+
+def _wait_for_the_end() -> None:
     while sys.stdin.read(4096):
         pass
-    os._exit(0)  # at once, in whatever native code the main thread is
+    os._exit(0)
 
 
 if __name__ == "__main__":

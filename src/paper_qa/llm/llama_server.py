@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -71,8 +72,17 @@ class LlamaServer:
                 threading.Thread(target=self._run, args=(self._ready,), daemon=True).start()
             return self._ready
 
+    def has_died(self, timeout: float) -> bool:
+        """Whether the child has gone by itself, or goes within so many seconds."""
+        child = self._child
+        if child is None:
+            return False  # it was ended
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(timeout)
+        return child.returncode is not None
+
     def stop(self) -> None:
-        """End the child, whatever it is doing."""
+        """End the child, whatever it is doing, be it starting."""
         with self._lock:
             child, self._child, self._ready = self._child, None, None
         if child:
@@ -80,18 +90,22 @@ class LlamaServer:
 
     def _run(self, ready: "Future[str]") -> None:
         try:
-            ready.set_result(self._start())
+            ready.set_result(self._start(ready))
         except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to those who wait
             ready.set_exception(error)
 
-    def _start(self) -> str:
+    def _start(self, ready: "Future[str]") -> str:
         _check_processor()
         if not self.model.path.is_file():
             raise ModelFileError(
                 f"the model file {str(self.model.path)!r} is gone: run paper-qa model pull"
             )
         log = self._open_log()
-        with log.open("ab") as stderr:
+        with log.open("ab") as stderr, self._lock:
+            if self._ready is not ready:
+                raise ModelError("the embedded model was stopped while it started: ask again")
+            if self._child:
+                _end(self._child)  # it has died, but its pipes are open
             child = self._child = subprocess.Popen(
                 [sys.executable, "-P", "-m", "paper_qa.llm.llama_child"],
                 stdin=subprocess.PIPE,
@@ -143,14 +157,16 @@ def _port(child: "subprocess.Popen[str]", options: ServerOptions) -> int:
     except Empty:
         raise ModelError(f"the embedded model did not start in {START_TIMEOUT_S:.0f} s") from None
     except (OSError, ValueError):
-        code = child.wait(STOP_TIMEOUT_S)
+        _end(child)
+        code = child.returncode
         raise ModelError(f"the embedded model did not start (exit code {code})") from None
 
 
 def _end(child: "subprocess.Popen[str]") -> None:
     """Close the pipe, which ends the child at once; should it not, kill it."""
     if child.stdin:
-        child.stdin.close()
+        with suppress(OSError):  # what it never read can't be written any more
+            child.stdin.close()
     try:
         child.wait(STOP_TIMEOUT_S)
     except subprocess.TimeoutExpired:
