@@ -54,6 +54,15 @@ for number, _ in enumerate(llm.stream_chat([ChatMessage("Why?")])):
 Make = Callable[..., EmbeddedLLM]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_core() -> Iterator[None]:
+    """Keep llama.cpp to one thread: two wait for each other by spinning, slow on a busy machine."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(allowed)})
+    yield
+    os.sched_setaffinity(0, allowed)
+
+
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_toy(tmp_path_factory.mktemp("toy") / "toy.gguf")
@@ -304,6 +313,28 @@ def test_close_in_mid_answer_ends_it(make) -> None:
     assert children() == before  # … and it is not started again
 
 
+def test_close_while_the_prompt_is_read_does_not_start_it_again(make) -> None:
+    llm = make()
+    say(llm)
+    before = children() - {pid_of(llm)}
+    errors: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            llm.complete("Why? " * 5000)
+        except ModelError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    time.sleep(0.3)
+    llm.close()
+    thread.join(10)
+
+    assert [type(error) for error in errors] == [ModelConnectionError]
+    assert children() == before
+
+
 @pytest.mark.parametrize("seconds", [0, 0.1, 0.4])
 def test_stop_while_it_starts_leaves_nothing_behind(make, seconds: float) -> None:
     server = make()._server
@@ -357,7 +388,7 @@ def test_a_parent_that_dies_while_the_model_loads_takes_its_child_along(tmp_path
     model = tmp_path / "slow.gguf"
     os.mkfifo(model)
     code = (
-        "import time; from xllamacpp import CommonParams, Server; "
+        "from xllamacpp import CommonParams, Server; "
         "from paper_qa.llm import llama_child; llama_child._leave_with_parent(); "
         f"print(1, flush=True); params = CommonParams(); params.model.path = {str(model)!r}; "
         "Server(params)"

@@ -17,13 +17,13 @@ TEMPLATE = (
 )
 
 
-def write_toy(path: Path, *, layers: int = LAYERS, seed: int = 7) -> Path:
-    """Write the model; more ``layers`` make it slower."""
+def write_toy(path: Path) -> Path:
+    """Write the model, the same each time, and return its path."""
     tokens, kinds = _vocabulary()
     writer = GGUFWriter(path, "llama")
     writer.add_context_length(CONTEXT)
     writer.add_embedding_length(WIDTH)
-    writer.add_block_count(layers)
+    writer.add_block_count(LAYERS)
     writer.add_feed_forward_length(INNER)
     writer.add_head_count(HEADS)
     writer.add_head_count_kv(HEADS)
@@ -38,7 +38,7 @@ def write_toy(path: Path, *, layers: int = LAYERS, seed: int = 7) -> Path:
     writer.add_eos_token_id(tokens.index("<|im_end|>"))
     writer.add_add_bos_token(False)
     writer.add_chat_template(TEMPLATE)
-    for name, weights in _weights(len(tokens), layers, np.random.default_rng(seed)).items():
+    for name, weights in _weights(len(tokens), np.random.default_rng(7)).items():
         writer.add_tensor(name, weights)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -58,7 +58,7 @@ def _vocabulary() -> tuple[list[str], list[TokenType]]:
     return tokens, kinds
 
 
-def _weights(num_tokens: int, layers: int, own: np.random.Generator) -> dict[str, np.ndarray]:
+def _weights(num_tokens: int, own: np.random.Generator) -> dict[str, np.ndarray]:
     def matrix(rows: int, columns: int) -> np.ndarray:
         return own.normal(0, columns**-0.5, (rows, columns)).astype(np.float32)
 
@@ -70,7 +70,7 @@ def _weights(num_tokens: int, layers: int, own: np.random.Generator) -> dict[str
         "output_norm.weight": ones,
         "output.weight": output,
     }
-    for layer in range(layers):
+    for layer in range(LAYERS):
         shapes = dict.fromkeys(("attn_q", "attn_k", "attn_v", "attn_output"), (WIDTH, WIDTH))
         shapes |= {"ffn_gate": (INNER, WIDTH), "ffn_up": (INNER, WIDTH), "ffn_down": (WIDTH, INNER)}
         weights |= {f"blk.{layer}.{name}.weight": matrix(*s) for name, s in shapes.items()}
