@@ -484,8 +484,8 @@ def test_a_file_that_is_no_model_is_told_with_the_log(make, tmp_path) -> None:
     for _ in range(2):
         with pytest.raises(ModelError, match=r"did not start \(exit code 1\): look into") as caught:
             say(llm)
+        assert str(log) in str(caught.value)
 
-    assert str(log) in str(caught.value)
     assert "broken.gguf" in log.read_text()
     assert children() == before
 
