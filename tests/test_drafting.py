@@ -160,7 +160,9 @@ def test_the_error_of_a_model_comes_after_the_sentences_before_it():
         ("It works [100].", "It works."),
         # What is no marker stays.
         ("**Momentor** works.", "**Momentor** works."),
-        ("We use [3H] and $[a, b]$ here.", "We use [3H] and $[a, b]$ here."),
+        ("We use [3H] and $[a, b]$ here.", "The authors use [3H] and $[a, b]$ here."),
+        ("In our tests we win.", "In their tests they win."),
+        ("They write “we win”.", "They write “we win”."),
         ("See [1](https://example.org).", "See [1](https://example.org)."),
         ("It has 10 tasks.", "It has 10 tasks."),
         ("3.5 is enough.", "3.5 is enough."),

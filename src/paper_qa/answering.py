@@ -2,17 +2,19 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paper_qa.citing import Numbering, compose, refer, without_stop
 from paper_qa.domain import (
     AbstainReason,
     Answer,
+    Citation,
     Claim,
     Evidence,
     Paper,
     ScoredPaper,
+    Span,
     Timings,
     Turn,
     Usage,
@@ -32,6 +34,9 @@ ABSTENTIONS: dict[AbstainReason, str] = {
         "translated it: ask in English."
     ),
 }
+
+MAX_MISSING = 0.25  # of the key passages, that an answer may do without
+MAX_WORDS = 120  # of an answer that key passages complete
 
 
 @dataclass(slots=True)
@@ -89,10 +94,53 @@ class AnswerInProgress:
 
     def extracted(self) -> list[Claim]:
         """Return the key passages, less those that are cited already."""
-        cited = {(c.paper_id, c.start) for claim in self.claims for c in claim.citations}
         task = self.task
         claims = extract(task.question, task.evidence, task.papers, self.numbering)
-        return [c for c in claims if (c.citations[0].paper_id, c.citations[0].start) not in cited]
+        return [claim for claim in claims if not self._is_cited(claim.citations[0])]
+
+    def key_passages(self) -> tuple[Claim, ...]:
+        """Return what extraction would quote, numbered by itself."""
+        task = self.task
+        return tuple(extract(task.question, task.evidence, task.papers, Numbering()))
+
+    def missing(self) -> list[Claim]:
+        """Return the key passages to complete what a model wrote with, the best first.
+
+        None where it has covered most of what extraction would quote, and else half as many as it
+        wrote sentences.
+        """
+        task = self.task
+        chosen = self.key_passages()  # one that is left out must not use up a number
+        missing = [claim for claim in chosen if not self._is_cited(claim.citations[0])]
+        if task.question.kind == "summary" or len(missing) <= MAX_MISSING * len(chosen):
+            return []
+        scores = {(item.paper_id, item.start): item.score for item in task.evidence}
+        missing.sort(
+            key=lambda claim: -scores[claim.citations[0].paper_id, claim.citations[0].start]
+        )
+        num_words = sum(len(claim.text.split()) for claim in self.claims)
+        added: list[Claim] = []
+        for claim in missing:
+            num_words += len(claim.text.split())
+            if len(added) >= max(1, len(self.claims) // 2) or num_words > MAX_WORDS:
+                break
+            added.append(self._renumbered(claim))
+        return added
+
+    def _is_cited(self, passage: Citation) -> bool:
+        """Tell whether a claim cites words of this passage."""
+        return any(
+            citation.paper_id == passage.paper_id
+            and citation.start < passage.end
+            and passage.start < citation.end
+            for claim in self.claims
+            for citation in claim.citations
+        )
+
+    def _renumbered(self, claim: Claim) -> Claim:
+        cited = claim.citations[0]
+        paper = self.task.papers[cited.paper_id]
+        return replace(claim, citations=(self.numbering.cite(paper, Span(cited.start, cited.end)),))
 
     def answer(self) -> Answer:
         """Return the answer that the claims make."""

@@ -196,7 +196,14 @@ class Sources:
     evidence: tuple[Evidence, ...]
 
 
-Event = Stage | Sources | Claim | Withheld | Answer
+@dataclass(frozen=True, slots=True)
+class KeyPassages:
+    """What there is to read while a model writes; no part of the answer."""
+
+    passages: tuple[Claim, ...]
+
+
+Event = Stage | Sources | KeyPassages | Claim | Withheld | Answer
 """What a streamed answer is made of, in this order; the last event is always the Answer."""
 
 

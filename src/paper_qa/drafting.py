@@ -15,6 +15,7 @@ from paper_qa.sentences import MATHS, outside_maths, split_sentences
 _MARKER = re.compile(r"\s*\[\s*[1-9]\d{0,2}(?:\s*[,;–-]\s*[1-9]\d{0,2})*\s*\](?!\()")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _WRAPPING = re.compile(r"^(?:\*\*|__)(.*?)(?:\*\*|__)$", re.DOTALL)
+_QUOTING = re.compile('[“”"«»]')
 _MAY_END = re.compile(r"[.!?…]\S*\s+\S|[。！？\n]")
 _OPENED = re.compile(r"\$|\\\(|\\\[")
 
@@ -80,7 +81,18 @@ def whole_sentences(text: str) -> list[str]:
 
 
 def clean_sentence(sentence: str) -> str:
-    """Return a model's sentence without its own markers and the emphasis around it."""
+    """Return a model's sentence without its own markers and the emphasis around it.
+
+    What it copied in the first person is put into the third: "we" are not the authors.
+    """
     text = outside_maths(lambda part: _MARKER.sub("", part), sentence).strip()
     wrapped = _WRAPPING.match(text)
-    return (wrapped[1] if wrapped else text).strip()
+    text = (wrapped[1] if wrapped else text).strip()
+    return text if _QUOTING.search(text) else _in_third_person(text)
+
+
+def _in_third_person(sentence: str) -> str:
+    text = re.sub(r"^We\b", "The authors", sentence)
+    text = re.sub(r"\b[Ww]e\b", "they", text)
+    text = re.sub(r"\bour\b", "their", re.sub(r"\bOur\b", "Their", text))
+    return re.sub(r"\bus\b", "them", text)

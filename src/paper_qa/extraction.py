@@ -23,7 +23,7 @@ _OFFERS_CODE = re.compile(
 _ASKS_FOR_CODE = re.compile(
     r"\b(?:code|codes|github|open[- ]?sourced?|repo(?:sitory)?|implementation"
     r"|availab(?:le|ility)"
-    r"|url|link|website|page|released?|download(?:ed)?)\b",
+    r"|url|link|website|page|released?)\b",
     re.IGNORECASE,
 )
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise, takewhile
 
 from paper_qa.database import Database, listed, read_meta
+from paper_qa.language import ENGLISH, language_of
 from paper_qa.schema import TOKENIZER
-from paper_qa.words import is_foreign
 
 TITLE_WEIGHT = 2.0
 ABSTRACT_WEIGHT = 1.0
@@ -75,7 +75,7 @@ class KeywordSearch:
             pairs = pairwise(word for word in words if len(word) > 1)
             joined = [f"{first}{second}" for first, second in pairs]
             found = [word for word in joined if self._count(connection, word)]
-            if not is_foreign(query):
+            if language_of(query) == ENGLISH:
                 for word in words:
                     if is_name(word) and not self._count(connection, word):
                         found += self._alike(connection, word.lower())

@@ -18,7 +18,7 @@ from paper_qa.indexing import Index
 from paper_qa.library import AddReport, Library
 from paper_qa.llm import Writer
 from paper_qa.llm.blocking import iterate
-from paper_qa.prompts import beginning
+from paper_qa.prompts import brief_beginning
 from paper_qa.query_engine import PaperQueryEngine
 from paper_qa.questions import understand
 from paper_qa.retrieval import HybridRetriever
@@ -184,7 +184,7 @@ class PaperQA:
             ModelFileError: it can't be fetched.
             ModelError: it does not start.
         """
-        self._writer.prepare(beginning(), progress, note, pull=pull)
+        self._writer.prepare(brief_beginning(), progress, note, pull=pull)
 
     def num_pending(self) -> int:
         """Count the papers that a search does not find yet: ``refresh_index`` makes up for it."""

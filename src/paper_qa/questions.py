@@ -8,7 +8,7 @@ from typing import Literal
 from paper_qa.domain import Turn
 from paper_qa.errors import QuestionError
 from paper_qa.followup import depends_on_history
-from paper_qa.words import is_foreign
+from paper_qa.language import ENGLISH, language_of
 
 MAX_QUESTION_CHARACTERS = 4000
 MAX_HISTORY_TURNS = 6
@@ -62,6 +62,7 @@ class Question:
     ``query`` is what retrieval looks for; ``background`` is what the conversation was about, and
     counts for less. ``readable`` is False when the embedder does not know the script; what is
     ``is_foreign`` it may guess, as far as terms and names are the same as in English.
+    ``language`` is a code (ISO 639-1).
     ``paper_id`` is of the one paper that a summary was asked of by name.
     """
 
@@ -70,8 +71,13 @@ class Question:
     kind: Kind = "answer"
     background: str = ""
     readable: bool = True
-    is_foreign: bool = False
+    language: str = ENGLISH
     paper_id: str = ""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Tell whether it is not in English."""
+        return self.language != ENGLISH
 
     @property
     def stands_alone(self) -> bool:
@@ -102,7 +108,7 @@ def understand(text: str, history: Sequence[Turn] = ()) -> Question:
         kind=_kind(question),
         background=_background(history) if depends_on_history(question) else "",
         readable=_is_readable(question),
-        is_foreign=is_foreign(question),
+        language=language_of(question),
     )
 
 

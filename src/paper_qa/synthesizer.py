@@ -23,6 +23,7 @@ from paper_qa.domain import (
     Claim,
     Event,
     Evidence,
+    KeyPassages,
     Paper,
     ScoredPaper,
     Stage,
@@ -32,12 +33,12 @@ from paper_qa.domain import (
 )
 from paper_qa.drafting import Draft, clean_sentence
 from paper_qa.errors import ConfigurationError, ContextLengthError, ModelError, QuestionError
-from paper_qa.evidence import papers_to_read
+from paper_qa.evidence import excerpts, papers_to_read
 from paper_qa.extraction import choose
 from paper_qa.grounding import THRESHOLD, Grounder
 from paper_qa.llm.blocking import iterate
 from paper_qa.nodes import evidence_of, question_of
-from paper_qa.prompts import NOT_ANSWERED, messages, rewriting_messages
+from paper_qa.prompts import NOT_ANSWERED, brief_messages, messages, rewriting_messages
 from paper_qa.questions import Question, understand
 from paper_qa.sentences import split_sentences
 from paper_qa.word_index import WordIndex
@@ -45,11 +46,15 @@ from paper_qa.word_index import WordIndex
 _T = TypeVar("_T")
 
 NUM_SENTENCES_SHRUNK = 3
+SMALL_CONTEXT = 4096  # tokens; a model that reads no more is shown sentences, not abstracts
+NUM_WORDS_SHOWN, NUM_WORDS_SHRUNK = 150, 80
 MAX_QUERY_CHARACTERS = 500  # of a question that a model has rewritten
 MAX_REWRITE_S = 20.0
 EXTRACTIVE = "extractive"
+LISTING = frozenset({"list", "summary"})
 
 NOTE_NO_MODEL = "answered by extraction: no model is configured"
+NOTE_LISTED = "listed by extraction: the model that runs here reads too little at once"
 NOTE_FOREIGN = (
     "the search reads English: these passages were found by the terms that the question shares"
 )
@@ -139,12 +144,14 @@ class GroundedSynthesizer(BaseSynthesizer):
         if reason:
             yield progress.abstention(reason)
             return
-        if llm is None:
-            progress.notes.append(NOTE_NO_MODEL)
+        if llm is None or (_is_small(llm) and _is_listing(task)):
+            progress.model = EXTRACTIVE
+            progress.notes.append(NOTE_LISTED if llm else NOTE_NO_MODEL)
             for claim in progress.extracted():
                 yield progress.add(claim)
             yield progress.answer()
             return
+        yield KeyPassages(progress.key_passages())
         async with aclosing(self._write(llm, progress)) as events:
             async for event in events:
                 yield event
@@ -177,6 +184,9 @@ class GroundedSynthesizer(BaseSynthesizer):
                 failure = error
                 if not isinstance(error, ContextLengthError):
                     break
+        if not failure and _is_small(llm) and progress.is_supported():
+            for claim in progress.missing():
+                yield progress.add(claim)
         for event in _concluded(progress, failure):
             yield event
 
@@ -184,9 +194,18 @@ class GroundedSynthesizer(BaseSynthesizer):
         self, llm: LLM, progress: AnswerInProgress, *, shrunk: bool
     ) -> AsyncGenerator[Event]:
         task = progress.task
-        shown = _shown(task, shrunk=shrunk)
         draft = Draft()
-        asked = messages(task.question, shown, task.history)
+        if _is_small(llm):
+            shown = excerpts(
+                task.question,
+                task.hits,
+                task.evidence,
+                NUM_WORDS_SHRUNK if shrunk else NUM_WORDS_SHOWN,
+            )
+            asked = brief_messages(task.question, shown)
+        else:
+            shown = _shown(task, shrunk=shrunk)
+            asked = messages(task.question, shown, task.history)
         try:
             async with aclosing(draft.sentences(llm, asked)) as sentences:
                 async for sentence in sentences:
@@ -296,6 +315,16 @@ def _shown(task: Task, *, shrunk: bool) -> list[tuple[Paper, str]]:
         (paper, " ".join(item.text for item in choose(by_paper[paper.id], NUM_SENTENCES_SHRUNK)))
         for paper in chosen[:2]
     ]
+
+
+def _is_listing(task: Task) -> bool:
+    """Tell whether many papers are asked for, of which a small model would leave most out."""
+    return len(papers_to_read(task.question, task.hits)) > 1 and task.question.kind in LISTING
+
+
+def _is_small(llm: LLM) -> bool:
+    """Tell whether a model reads so little that it is shown single sentences only."""
+    return llm.metadata.context_window <= SMALL_CONTEXT
 
 
 def _concluded(progress: AnswerInProgress, failure: ModelError | None) -> Iterator[Event]:

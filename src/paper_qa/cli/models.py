@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paper_qa.cli.console import Console
-from paper_qa.cli.options import Home, Json, Quiet, settings_with
+from paper_qa.cli.options import Home, Json, Llm, Quiet, settings_with
 
 if TYPE_CHECKING:
     from paper_qa.llm.model_files import GgufModel, ModelStore
@@ -18,6 +18,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+_QUESTION = "How does Momentor get its training data?"
 Name = Annotated[
     str,
     typer.Argument(
@@ -82,6 +83,57 @@ def path(name: Name = "", *, home: Home = None) -> None:
             f"{model.name!r} is not in {str(store.folder)!r}: `paper-qa model pull` fetches it"
         )
     Console().table(str(found))
+
+
+@app.command("test")
+def try_model(*, home: Home = None, llm: Llm = None, quiet: Quiet = False) -> None:
+    """Try the model of the settings from end to end, and say what is wrong.
+
+    Whether it is reached and listed, what it can read, how fast it writes, and one cited answer.
+    """
+    import asyncio
+
+    from paper_qa.cli.options import prepared
+    from paper_qa.errors import ConfigurationError, ModelError
+    from paper_qa.llm import Writer
+    from paper_qa.llm.openai_compatible import OpenAICompatibleLLM
+    from paper_qa.llm.probe import listed_model, speed_of
+
+    console = Console(quiet=quiet)
+    settings = settings_with(home=home, llm=llm)
+    writer = Writer(settings)
+    try:
+        model = writer.llm()
+        if not isinstance(model, OpenAICompatibleLLM):
+            raise ConfigurationError(
+                "no language model is configured: set PAPER_QA_LLM_BASE_URL to an endpoint, "
+                "or fetch the embedded one with `paper-qa model pull`"
+            )
+        console.status("Reaching the model")
+        listed = asyncio.run(listed_model(model))
+        console.result(f"model    {model.metadata.model_name}")
+        length = listed.context_length if listed else None
+        console.result(f"context  {f'{length:,} tokens' if length else 'its server does not tell'}")
+        console.status("Measuring its speed")
+        speed = asyncio.run(speed_of(model))
+        stream = "streams" if speed.num_parts > 1 else "does not stream"
+        console.result(
+            f"speed    first words after {speed.first_s:.1f} s, "
+            f"{speed.tokens_per_s:.1f} tokens a second, {stream}"
+        )
+    finally:
+        writer.close()
+    with prepared(settings, console) as qa:
+        console.status("Asking")
+        answer = qa.ask(_QUESTION)
+        written = sum("“" not in claim.text for claim in answer.claims)
+        console.result(
+            f"answer   {written} sentences supported, {len(answer.withheld)} withheld, "
+            f"in {answer.timings.total_s:.1f} s, by {answer.model}"
+        )
+        console.result(f"\n{_QUESTION}\n{answer.text}")
+    if not written:
+        raise ModelError(f"it wrote no sentence that the abstracts support: {answer.notes[-1:]}")
 
 
 def fetch(store: "ModelStore", model: "GgufModel", console: Console) -> None:

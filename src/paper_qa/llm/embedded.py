@@ -13,7 +13,7 @@ from paper_qa.errors import ModelConnectionError
 from paper_qa.llm import dialects
 from paper_qa.llm.endpoint import Endpoint
 from paper_qa.llm.llama_server import LlamaServer
-from paper_qa.llm.openai_compatible import OpenAICompatibleLLM
+from paper_qa.llm.openai_compatible import ListedModel, OpenAICompatibleLLM
 
 NOT_STARTED = "http://127.0.0.1:0/v1"  # the system chooses the port
 DYING_S = 1.0
@@ -53,6 +53,12 @@ class EmbeddedLLM(OpenAICompatibleLLM):
         self._server.stop()
 
     @override
+    async def alist_models(self) -> list[ListedModel]:
+        """Return the one model that there is, once it runs."""
+        await self._reach()
+        return await super().alist_models()
+
+    @override
     async def _chunks(self, request: dialects.Request) -> AsyncGenerator[Any]:
         """Yield the chunks; a child that dies before the first of them is started once more."""
         has_begun = False
@@ -69,9 +75,13 @@ class EmbeddedLLM(OpenAICompatibleLLM):
                 async for chunk in chunks:
                     yield chunk
 
-    async def _served(self, request: dialects.Request) -> AsyncGenerator[Any]:
+    async def _reach(self) -> None:
+        """Start the server unless it runs, and find out where it answers."""
         base_url = await asyncio.wrap_future(self._server.start())
         self._endpoint = Endpoint(base_url, SecretStr(self._server.api_key), self.timeout)
+
+    async def _served(self, request: dialects.Request) -> AsyncGenerator[Any]:
+        await self._reach()
         async with aclosing(super()._chunks(dict(request))) as chunks:
             async for chunk in chunks:
                 yield chunk

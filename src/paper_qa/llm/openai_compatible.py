@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import openai
@@ -46,6 +47,14 @@ def _observed(method: _Method) -> _Method:
     """Let LlamaIndex's callbacks and instrumentation see the calls of this method."""
     observe = cast("Any", callbacks).llm_chat_callback()
     return cast("_Method", observe(method))
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model as an endpoint lists it; its context length in tokens, where that is told."""
+
+    name: str
+    context_length: int | None = None
 
 
 class OpenAICompatibleLLM(CustomLLM):
@@ -203,14 +212,22 @@ class OpenAICompatibleLLM(CustomLLM):
                     raise
                 self._rejected |= {rejected}
 
+    async def alist_models(self) -> list[ListedModel]:
+        """Return the models that the endpoint lists, by name; none where it lists nothing.
+
+        Raises:
+            ModelError: it can't be asked.
+        """
+        try:
+            async with self._endpoint.connect() as client:
+                return await _listed(client)
+        except VENDOR_ERRORS as error:
+            raise self._endpoint.error(error, self.model) from self._endpoint.cause(error)
+
     async def _only_model(self, client: openai.AsyncOpenAI) -> str:
         """Ask the endpoint which model it has, once."""
         if not self._found_model:
-            try:
-                listed: Any = await client.models.list()
-            except openai.NotFoundError:
-                listed = None
-            names = sorted(str(model.id) for model in getattr(listed, "data", None) or ())
+            names = [model.name for model in await _listed(client)]
             self._found_model = _the_one(names, self.base_url)
         return self._found_model
 
@@ -225,6 +242,24 @@ class OpenAICompatibleLLM(CustomLLM):
                 f"the endpoint {self.base_url!r} broke off in the middle of its answer: "
                 "ask again, or look into its log"
             )
+
+
+async def _listed(client: openai.AsyncOpenAI) -> list[ListedModel]:
+    try:
+        listed: Any = await client.models.list()
+    except openai.NotFoundError:
+        return []
+    models = getattr(listed, "data", None) or ()
+    found = [ListedModel(str(model.id), _context_length(model)) for model in models]
+    return sorted(found, key=lambda model: model.name)
+
+
+def _context_length(model: Any) -> int | None:
+    """Return the context length where the list tells: vLLM, LM Studio and llama.cpp each do so."""
+    fields: dict[str, Any] = model.model_dump()
+    meta: dict[str, Any] = fields.get("meta") or {}
+    told = [fields.get("max_model_len"), fields.get("max_context_length"), meta.get("n_ctx")]
+    return next((value for value in told if isinstance(value, int)), None)
 
 
 def _the_one(models: Sequence[str], base_url: str) -> str:

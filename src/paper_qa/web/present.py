@@ -30,6 +30,9 @@ def message(turn: TurnView) -> str:
 
 def _claims(turn: TurnView) -> list[str]:
     """Return the claims: a model's as running text or list, quoted passages one by one."""
+    if turn.stage and not turn.claims:
+        passages = [_sentence(claim.text) for claim in turn.passages]
+        return ["**Key passages**", *passages] if passages else []
     written, quoted = (
         [marked_claim(claim) for claim in part] for part in written_and_quoted(turn.claims)
     )

@@ -10,6 +10,7 @@ from paper_qa.domain import (
     Claim,
     Event,
     Evidence,
+    KeyPassages,
     Paper,
     Sources,
     Stage,
@@ -35,6 +36,7 @@ class TurnView:
     """A question with everything of its answer that has arrived.
 
     ``stage`` says what is going on and is empty once the turn is over, one way or another.
+    ``passages`` are there to be read until the first sentence is written.
     ``earlier_text`` stands in for an answer that was given before the server was restarted.
     """
 
@@ -44,6 +46,7 @@ class TurnView:
     progress: float | None = None
     papers: tuple[Paper, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    passages: tuple[Claim, ...] = ()
     claims: tuple[Claim, ...] = ()
     withheld: tuple[Withheld, ...] = ()
     answer: Answer | None = None
@@ -70,6 +73,8 @@ def advance(turn: TurnView, event: Event) -> TurnView:
         case Sources():
             papers = tuple(hit.paper for hit in event.papers)
             return replace(turn, papers=papers, evidence=event.evidence)
+        case KeyPassages():
+            return replace(turn, passages=event.passages)
         case Claim():
             return replace(turn, claims=(*turn.claims, event))
         case Withheld():

@@ -1,0 +1,156 @@
+"""Answers by a model that reads little at once, as the one that runs on this machine."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from contract import assert_keeps_the_contract
+from openai_server import OpenAIServer
+from paper_qa.domain import Answer, KeyPassages, Paper, ScoredPaper
+from paper_qa.evidence import excerpts
+from paper_qa.llm.openai_compatible import OpenAICompatibleLLM
+from paper_qa.prompts import EXAMPLE, SYSTEM_BRIEF, brief_beginning, brief_messages
+from paper_qa.qa import PaperQA
+from paper_qa.questions import understand
+from seeds import MOMENTOR, seed_papers
+from test_extraction import evidence_of
+
+pytest_plugins = ["seed_library"]
+
+GOOD = "Momentor is a Video-LLM for fine-grained temporal understanding tasks."
+BETTER = "An automatic data generation engine constructs Moment-10M."
+Opener = Callable[..., PaperQA]
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(default=f"{GOOD} {BETTER}") as server:
+        yield server
+
+
+@pytest.fixture
+def qa(open_qa: Opener, server: OpenAIServer) -> PaperQA:
+    return open_qa(
+        llm=OpenAICompatibleLLM(base_url=server.base_url, model="m", context_window=4096)
+    )
+
+
+def ask(qa: PaperQA, question: str = MOMENTOR) -> Answer:
+    answer = qa.ask(question)
+    assert_keeps_the_contract(answer, seed_papers())
+    return answer
+
+
+def quoted(answer: Answer) -> list[str]:
+    return [claim.text for claim in answer.claims if "“" in claim.text]
+
+
+def test_it_is_shown_sentences_and_not_whole_abstracts(server: OpenAIServer, qa: PaperQA):
+    ask(qa)
+
+    system, question, reply, asked = server.chats[-1].body["messages"]
+    assert system["content"] == SYSTEM_BRIEF
+    assert (question["content"], reply["content"]) == EXAMPLE
+    assert asked["content"].endswith(f"Question: {MOMENTOR}")
+    assert len(asked["content"].split()) < 200
+
+
+def test_what_comes_first_is_what_is_read_ahead(qa: PaperQA, server: OpenAIServer):
+    ask(qa)
+
+    sent = [(item["role"], item["content"]) for item in server.chats[-1].body["messages"]]
+    assert sent[: len(brief_beginning())] == brief_beginning()
+
+
+def test_key_passages_come_before_anything_is_written(qa: PaperQA):
+    kinds = [type(event).__name__ for event in qa.stream(MOMENTOR)]
+    (passages,) = [event for event in qa.stream(MOMENTOR) if isinstance(event, KeyPassages)]
+
+    assert kinds.index("Sources") < kinds.index("KeyPassages") < kinds.index("Claim")
+    assert all("“" in claim.text for claim in passages.passages)
+
+
+def test_what_it_leaves_out_is_completed_with_key_passages(qa: PaperQA, server: OpenAIServer):
+    server.script(GOOD)
+    answer = ask(qa)
+
+    assert answer.claims[0].text == GOOD.rstrip(".")
+    assert len(quoted(answer)) == 1
+    assert answer.model == "m"
+
+
+def test_what_it_has_covered_is_not_quoted_as_well(qa: PaperQA, server: OpenAIServer):
+    covered = " ".join(
+        claim.citations[0].quote
+        for claim in next(
+            event for event in qa.stream(MOMENTOR) if isinstance(event, KeyPassages)
+        ).passages
+    )
+    server.script(covered)
+
+    assert quoted(ask(qa)) == []
+
+
+def test_a_larger_model_is_not_completed(open_qa: Opener, server: OpenAIServer):
+    server.script(GOOD)
+    large = OpenAICompatibleLLM(base_url=server.base_url, model="m")
+
+    assert quoted(ask(open_qa(llm=large))) == []
+
+
+@pytest.mark.parametrize(
+    "question", ["Which papers are about spiking neurons?", "Summarize offline RL"]
+)
+def test_many_papers_are_listed_without_it(qa: PaperQA, server: OpenAIServer, question: str):
+    answer = ask(qa, question)
+
+    assert server.chats == []
+    assert answer.model == "extractive"
+    assert "listed by extraction" in answer.notes[0]
+
+
+def paper(number: int, *sentences: str) -> Paper:
+    return Paper(f"p{number}", f"Title {number}", " ".join(sentences))
+
+
+PAPERS = [
+    paper(1, "One is about planning here.", "Two is about rewards there.", "Three has 12 tasks."),
+    paper(2, "Four is another thing.", "Five says what comes out."),
+]
+HITS = [ScoredPaper(PAPERS[0], 1.0), ScoredPaper(PAPERS[1], 0.95)]
+
+
+@pytest.mark.parametrize("max_words", [1, 5, 12, 30, 500])
+def test_excerpts_keep_to_their_budget_and_to_the_order_of_the_abstract(max_words: int):
+    evidence = evidence_of(*PAPERS)
+    shown = excerpts(understand("What is planned?"), HITS, evidence, max_words)
+
+    num_words = sum(len(text.split()) for _, text in shown)
+    longest = max(len(item.text.split()) for item in evidence)
+    assert 0 < num_words <= max(max_words, longest)
+    for item, text in shown:
+        kept = [
+            piece.text for piece in evidence if piece.text in text and piece.paper_id == item.id
+        ]
+        assert " ".join(kept) == text
+
+
+def test_of_compared_papers_each_is_shown():
+    shown = excerpts(understand("Compare one and two."), HITS, evidence_of(*PAPERS), 12)
+
+    assert [item.id for item, _ in shown] == ["p1", "p2"]
+
+
+def test_a_paper_that_is_far_behind_is_not_shown_for_one_answer():
+    hits = [HITS[0], ScoredPaper(PAPERS[1], 0.4)]
+    shown = excerpts(understand("What is planned?"), hits, evidence_of(*PAPERS), 500)
+
+    assert [item.id for item, _ in shown] == ["p1"]
+
+
+def test_a_follow_up_is_asked_as_it_stands_alone():
+    question = understand("And then?")
+    (*_, (role, asked)) = brief_messages(question, [(PAPERS[0], "One.")])
+
+    assert role == "user"
+    assert asked == "Excerpts:\n[1] Title 1\nOne.\n\nQuestion: And then?"
