@@ -37,7 +37,7 @@ docs: install ## Write docs/cli.md from the --help of every command
 	$(BIN)/python tools/cli_docs.py
 
 test-openai2: $(VENV)/openai2 ## Run the tests of the LLMs with openai 2; the lock has openai 3
-	PYTHONPATH=$(VENV)/openai2 $(BIN)/python -m pytest -q tests/test_llm.py $(ARGS)
+	PYTHONPATH=$(CURDIR)/$(VENV)/openai2 $(BIN)/python -m pytest -q tests/test_llm.py $(ARGS)
 
 test-wheel: install ## Build the wheel, install it alone, and ask it a question
 	sh tools/test_wheel.sh

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from contract import assert_keeps_the_contract
+from openai_replies import Reply
 from openai_server import OpenAIServer
 from paper_qa.domain import Answer, KeyPassages, Paper, ScoredPaper
 from paper_qa.evidence import excerpts
 from paper_qa.llm.openai_compatible import OpenAICompatibleLLM
-from paper_qa.prompts import EXAMPLE, SYSTEM_BRIEF, brief_beginning, brief_messages
+from paper_qa.prompts import CUE, EXAMPLE, SYSTEM_BRIEF, brief_beginning, brief_messages
 from paper_qa.qa import PaperQA
 from paper_qa.questions import understand
 from seeds import MOMENTOR, seed_papers
@@ -51,7 +52,8 @@ def test_it_is_shown_sentences_and_not_whole_abstracts(server: OpenAIServer, qa:
     system, question, reply, asked = server.chats[-1].body["messages"]
     assert system["content"] == SYSTEM_BRIEF
     assert (question["content"], reply["content"]) == EXAMPLE
-    assert asked["content"].endswith(f"Question: {MOMENTOR}")
+    assert asked["content"].startswith(f"Question: {MOMENTOR}")
+    assert asked["content"].endswith(CUE)
     assert len(asked["content"].split()) < 200
 
 
@@ -153,4 +155,18 @@ def test_a_follow_up_is_asked_as_it_stands_alone():
     (*_, (role, asked)) = brief_messages(question, [(PAPERS[0], "One.")])
 
     assert role == "user"
-    assert asked == "Excerpts:\n[1] Title 1\nOne.\n\nQuestion: And then?"
+    assert asked == f"Question: And then?\n\nExcerpts:\n[1] Title 1\nOne.\n\n{CUE}"
+
+
+def test_a_sentence_that_the_limit_cut_off_is_left_out(qa: PaperQA, server: OpenAIServer):
+    server.script(Reply(f"{GOOD} {BETTER.rstrip('.')[:-12]}", finish_reason="length"))
+    answer = ask(qa)
+
+    assert [claim.text for claim in answer.claims if "“" not in claim.text] == [GOOD.rstrip(".")]
+    assert answer.withheld == ()
+
+
+def test_the_title_of_a_paper_is_no_sentence_of_an_answer(qa: PaperQA, server: OpenAIServer):
+    server.script(f"{seed_papers()['qian24a'].title}. {GOOD}")
+
+    assert ask(qa).claims[0].text == GOOD.rstrip(".")

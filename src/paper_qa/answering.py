@@ -35,7 +35,7 @@ ABSTENTIONS: dict[AbstainReason, str] = {
     ),
 }
 
-MAX_MISSING = 0.25  # of the key passages, that an answer may do without
+MAX_MISSING = 0.5  # of the key passages, that an answer may do without
 MAX_WORDS = 120  # of an answer that key passages complete
 
 
@@ -87,9 +87,13 @@ class AnswerInProgress:
         """Tell whether anything was written, supported or not."""
         return bool(self.claims or self.withheld)
 
-    def is_new(self, text: str) -> bool:
-        """Tell whether this has not been said before; small models repeat themselves."""
+    def is_new(self, text: str, shown: Sequence[tuple[Paper, str]] = ()) -> bool:
+        """Tell whether this has not been said before, by the title of a paper that was shown.
+
+        Small models repeat themselves, and what they read.
+        """
         said = [claim.text for claim in self.claims] + [item.text for item in self.withheld]
+        said += [paper.title for paper, _ in shown]
         return without_stop(text) not in map(without_stop, said)
 
     def extracted(self) -> list[Claim]:
@@ -103,29 +107,21 @@ class AnswerInProgress:
         task = self.task
         return tuple(extract(task.question, task.evidence, task.papers, Numbering()))
 
-    def missing(self) -> list[Claim]:
-        """Return the key passages to complete what a model wrote with, the best first.
+    def completion(self) -> Claim | None:
+        """Return the key passage to complete what a model wrote with: the best that it left out.
 
-        None where it has covered most of what extraction would quote, and else half as many as it
-        wrote sentences.
+        None where it has covered half of what extraction would quote, or has written a lot.
         """
         task = self.task
         chosen = self.key_passages()  # one that is left out must not use up a number
         missing = [claim for claim in chosen if not self._is_cited(claim.citations[0])]
         if task.question.kind == "summary" or len(missing) <= MAX_MISSING * len(chosen):
-            return []
+            return None
         scores = {(item.paper_id, item.start): item.score for item in task.evidence}
-        missing.sort(
-            key=lambda claim: -scores[claim.citations[0].paper_id, claim.citations[0].start]
-        )
-        num_words = sum(len(claim.text.split()) for claim in self.claims)
-        added: list[Claim] = []
-        for claim in missing:
-            num_words += len(claim.text.split())
-            if len(added) >= max(1, len(self.claims) // 2) or num_words > MAX_WORDS:
-                break
-            added.append(self._renumbered(claim))
-        return added
+        places = [(claim.citations[0].paper_id, claim.citations[0].start) for claim in missing]
+        _, best = max(zip((scores[place] for place in places), range(len(missing)), strict=True))
+        num_words = sum(len(claim.text.split()) for claim in [*self.claims, missing[best]])
+        return self._renumbered(missing[best]) if num_words <= MAX_WORDS else None
 
     def _is_cited(self, passage: Citation) -> bool:
         """Tell whether a claim cites words of this passage."""

@@ -9,13 +9,14 @@ from llama_index.core.llms import LLM, ChatMessage
 
 from paper_qa.domain import Usage
 from paper_qa.errors import ModelError, PaperQAError
-from paper_qa.llm.reply import usage_of
+from paper_qa.llm.reply import finish_reason_of, usage_of
 from paper_qa.sentences import MATHS, outside_maths, split_sentences
 
 _MARKER = re.compile(r"\s*\[\s*[1-9]\d{0,2}(?:\s*[,;–-]\s*[1-9]\d{0,2})*\s*\](?!\()")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _WRAPPING = re.compile(r"^(?:\*\*|__)(.*?)(?:\*\*|__)$", re.DOTALL)
 _QUOTING = re.compile('[“”"«»]')
+_ENDED = re.compile(r"[.!?…。！？][\s\"'”’)\]]*$")
 _MAY_END = re.compile(r"[.!?…]\S*\s+\S|[。！？\n]")
 _OPENED = re.compile(r"\$|\\\(|\\\[")
 
@@ -25,6 +26,7 @@ class Draft:
 
     def __init__(self) -> None:
         self.usage = Usage()
+        self.is_cut_off = False
 
     async def sentences(self, llm: LLM, messages: Sequence[tuple[str, str]]) -> AsyncGenerator[str]:
         """Yield the sentences of the answer, each as soon as the next one has begun.
@@ -33,6 +35,7 @@ class Draft:
             ModelError: the model failed, whichever it is.
         """
         self.usage = Usage(llm_calls=1)
+        self.is_cut_off = False
         text, given = "", 0
         async with aclosing(self._deltas(llm, messages)) as deltas:
             async for delta in deltas:
@@ -43,7 +46,10 @@ class Draft:
                 for sentence in whole[given:]:
                     yield sentence
                 given = max(given, len(whole))
-        for sentence in all_sentences(text)[given:]:
+        rest = all_sentences(text)[given:]
+        if self.is_cut_off and len(rest) + given > 1 and not _ENDED.search(text):
+            rest = rest[:-1]  # the limit of tokens came in the middle of it
+        for sentence in rest:
             yield sentence
 
     async def _deltas(self, llm: LLM, messages: Sequence[tuple[str, str]]) -> AsyncGenerator[str]:
@@ -54,6 +60,7 @@ class Draft:
                     usage = usage_of(response)
                     if usage.prompt_tokens or usage.completion_tokens:
                         self.usage = usage
+                    self.is_cut_off = finish_reason_of(response) == "length"
                     yield response.delta or ""
         except PaperQAError:
             raise

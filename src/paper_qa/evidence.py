@@ -19,7 +19,7 @@ LATER_PAPER = 0.12  # what a sentence has to be better by, for each paper before
 LATER_BONUS = 0.2  # of the last sentence; abstracts set the scene first, then tell what was found
 # Of the best paper's score, for a paper to be listed, to be part of the summary of a topic, or to
 # be shown to a small model beside the best one.
-MIN_SHARE = {"list": 0.55, "summary": 0.65, "answer": 0.9}
+MIN_SHARE = {"list": 0.55, "summary": 0.65, "answer": 0.97}
 
 
 class EvidenceSelector(BaseNodePostprocessor):

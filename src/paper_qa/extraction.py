@@ -39,8 +39,7 @@ def extract(
     Of one paper the sentences keep their order; papers come in the order of the evidence.
     """
     by_paper = [
-        _telling(question, list(group))
-        for _, group in groupby(evidence, lambda item: item.paper_id)
+        telling(question, list(group)) for _, group in groupby(evidence, lambda item: item.paper_id)
     ]
     if question.kind == "list":
         best = [max(group, key=lambda item: item.score) for group in by_paper]
@@ -56,11 +55,11 @@ def extract(
     ]
 
 
-def _telling(question: Question, evidence: list[Evidence]) -> list[Evidence]:
+def telling(question: Question, evidence: Sequence[Evidence]) -> list[Evidence]:
     """Leave out where the code can be had, unless that is asked."""
     if _ASKS_FOR_CODE.search(question.text):
-        return evidence
-    return [item for item in evidence if not _OFFERS_CODE.search(item.text)] or evidence
+        return list(evidence)
+    return [item for item in evidence if not _OFFERS_CODE.search(item.text)] or list(evidence)
 
 
 def choose(evidence: Sequence[Evidence], k: int, max_words: int = MAX_WORDS) -> list[Evidence]:

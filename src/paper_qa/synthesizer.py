@@ -34,7 +34,7 @@ from paper_qa.domain import (
 from paper_qa.drafting import Draft, clean_sentence
 from paper_qa.errors import ConfigurationError, ContextLengthError, ModelError, QuestionError
 from paper_qa.evidence import excerpts, papers_to_read
-from paper_qa.extraction import choose
+from paper_qa.extraction import choose, telling
 from paper_qa.grounding import THRESHOLD, Grounder
 from paper_qa.llm.blocking import iterate
 from paper_qa.nodes import evidence_of, question_of
@@ -184,9 +184,9 @@ class GroundedSynthesizer(BaseSynthesizer):
                 failure = error
                 if not isinstance(error, ContextLengthError):
                     break
-        if not failure and _is_small(llm) and progress.is_supported():
-            for claim in progress.missing():
-                yield progress.add(claim)
+        may_complete = not failure and _is_small(llm) and progress.is_supported()
+        if may_complete and (claim := progress.completion()):
+            yield progress.add(claim)
         for event in _concluded(progress, failure):
             yield event
 
@@ -199,7 +199,7 @@ class GroundedSynthesizer(BaseSynthesizer):
             shown = excerpts(
                 task.question,
                 task.hits,
-                task.evidence,
+                telling(task.question, task.evidence),
                 NUM_WORDS_SHRUNK if shrunk else NUM_WORDS_SHOWN,
             )
             asked = brief_messages(task.question, shown)
@@ -213,7 +213,7 @@ class GroundedSynthesizer(BaseSynthesizer):
                     if NOT_ANSWERED.lower() in text.lower():
                         progress.declined = True
                         return
-                    if any(map(str.isalnum, text)) and progress.is_new(text):
+                    if any(map(str.isalnum, text)) and progress.is_new(text, shown):
                         yield await asyncio.to_thread(self._checked, text, shown, progress)
         finally:
             progress.usage = _added(progress.usage, draft.usage)
