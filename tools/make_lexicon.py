@@ -104,7 +104,7 @@ def read_synsets(path: Path) -> dict[str, tuple[list[str], list[tuple[int, str, 
         ]
         rest = fields[5 + 2 * num_words :]
         pointers = [
-            (int(rest[at + 3][:2], 16), rest[at + 1], int(rest[at + 3][2:], 16))
+            (int(rest[at + 3][:2], 16), rest[at + 1], int(rest[at + 3][2:], base=16))  # noqa: FURB166 - a field of it
             for at in range(0, 4 * int(fields[4 + 2 * num_words]), 4)
             if rest[at] == "!"
         ]

@@ -10,7 +10,7 @@ grows with the length of the claim.
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,6 +31,7 @@ FORM_LIKENESS, SYNONYM_LIKENESS = 0.97, 0.85  # of a form of the same word, of a
 BARELY, FULLY = 0.35, 0.72  # the likeness from which a word begins to be covered, and is
 ALIGNED = 0.6  # how much of a word must be covered for its place to count
 SENTENCE_PRICE = 0.015  # what another sentence in the window must add to the coverage
+SECOND_GAIN = 0.08  # what a sentence from elsewhere must add to it
 SCOPE = 6  # words after a "not" that it may negate
 REACH = 7  # words on either side of a relation that may be its arguments
 MAX_SENTENCES = 3
@@ -52,15 +53,34 @@ _NEGATIVE = frozenset(
 )
 _PHRASES_OF_NEGATION = {("rather", "than"), ("instead", "of"), ("far", "from"), ("no", "longer")}
 _NO_NEGATION = {("not", "only"), ("not", "just"), ("no", "doubt"), ("not", "merely")}
-_CLAUSE_WORDS = frozenset(["but", "which", "while", "whereas", "although", "though", "because", "since"])
+_CLAUSE_WORDS = frozenset(
+    ["but", "which", "while", "whereas", "although", "though", "because", "since"]
+)
 _STRONG = frozenset(
-    ["all", "every", "always", "never", "any", "entire", "entirely", "complete", "completely", "full", "fully", "guarantee", "guarantees", "guaranteed", "only", "solely", "exclusively", "alone", "certainly", "prove", "proves", "proved", "proven", "impossible", "perfect", "perfectly", "eliminate", "eliminates", "solve", "solves", "best", "first", "optimal", "optimally", "none", "must", "everything", "everyone", "no", "necessarily", "universal", "universally", "identical", "exactly", "least", "ever", "invariably", "inevitably", "definitively", "ensures", "ensure", "every", "each", "most"]
+    """
+    all every always never any entire entirely complete completely full fully guarantee
+    guarantees guaranteed only solely exclusively alone certainly prove proves proved proven
+    impossible perfect perfectly eliminate eliminates solve solves best first optimal optimally
+    none must everything everyone no necessarily universal universally identical exactly least
+    ever invariably inevitably definitively ensures ensure every each most
+    """.split()  # noqa: SIM905 - quoted words are no easier to read
 )
 _WEAK = frozenset(
-    ["some", "several", "many", "often", "usually", "typically", "may", "might", "can", "could", "suggest", "suggests", "suggesting", "likely", "nearly", "almost", "about", "approximately", "partially", "potential", "potentially", "generally", "largely", "mainly", "mostly", "seem", "seems", "tend", "tends", "appear", "appears", "sometimes", "possibly", "possible", "certain", "most", "up", "extent", "roughly", "indicate", "indicates", "promising", "few", "commonly", "frequently"]
+    """
+    some several many often usually typically may might can could suggest suggests suggesting
+    likely nearly almost about approximately partially potential potentially generally largely
+    mainly mostly seem seems tend tends appear appears sometimes possibly possible certain most
+    up extent roughly indicate indicates promising few commonly frequently
+    """.split()  # noqa: SIM905 - quoted words are no easier to read
 )
 _SIDES = frozenset(
-    ["than", "over", "from", "to", "into", "by", "cause", "causes", "caused", "causing", "lead", "leads", "led", "leading", "induce", "induces", "induced", "produce", "produces", "produced", "result", "results", "resulting", "yield", "yields", "due", "because", "depends", "depend", "before", "after", "via", "through", "using", "with", "drives", "drive", "influences", "influence", "affects", "affect", "determine", "determines", "generate", "generates", "generated", "predict", "predicts", "implies", "imply", "reduces", "teaches", "guides", "follows", "precedes", "encourages"]
+    """
+    than over from to into by cause causes caused causing lead leads led leading induce induces
+    induced produce produces produced result results resulting yield yields due because depends
+    depend before after via through using with drives drive influences influence affects affect
+    determine determines generate generates generated predict predicts implies imply reduces
+    teaches guides follows precedes encourages
+    """.split()  # noqa: SIM905 - quoted words are no easier to read
 )
 
 
@@ -95,6 +115,12 @@ class Window:
     likeness: Likeness
     covered: NDArray[np.float64]
     coverage: float
+    num_sentences: int
+
+    @property
+    def worth(self) -> float:
+        """The coverage, less what each sentence costs."""
+        return self.coverage - SENTENCE_PRICE * self.num_sentences
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,36 +184,63 @@ def paper_tokens(paper: Paper) -> tuple[Token, ...]:
 
 def align(claim: str, tokens: Sequence[Token], sources: Sequence[Source]) -> list[AlignedClaim]:
     """Return the claim in its best window of each source, best first; none without words."""
+    found = [aligned for source in sources if (aligned := _align_in(claim, tokens, source))]
+    return sorted(found, key=lambda aligned: aligned.window.worth, reverse=True)
+
+
+def join(aligned: AlignedClaim, sources: Sequence[Source]) -> AlignedClaim | None:
+    """Return the claim with the sentence of any source that adds most, if that is enough."""
+    weights = word_weights(aligned.tokens)
+    apart = [
+        window
+        for source in sources
+        for window in _windows(source, aligned.places, weights, longest=1)
+        if not _overlap(window, aligned.window)
+    ]
+    if not apart:
+        return None
+    together = max(
+        (_together(aligned.window, window, weights) for window in apart), key=_coverage_of
+    )
+    if together.coverage < aligned.window.coverage + SECOND_GAIN:
+        return None
+    return _aligned(aligned.claim, aligned.tokens, aligned.places, together)
+
+
+def _align_in(claim: str, tokens: Sequence[Token], source: Source) -> AlignedClaim | None:
     places = tuple(at for at, token in enumerate(tokens) if token.content)
     if not places:
-        return []
-    weights = np.array([tokens[place].rarity for place in places]) + 0.1
-    best = [max(windows, key=_worth) for s in sources if (windows := _windows(s, places, weights))]
-    return [
-        AlignedClaim(
-            tuple(tokens), places, window, _places_in(window, places), (window.spans[0][0],), claim
-        )
-        for window in sorted(best, key=_worth, reverse=True)
-    ]
+        return None
+    windows = _windows(source, places, word_weights(tokens))
+    if not windows:
+        return None
+    best = max(windows, key=lambda window: window.worth)
+    aligned = _aligned(claim, tokens, places, best)
+    return join(aligned, [source]) or aligned
 
 
-def joined(one: AlignedClaim, other: Window, weights: NDArray[np.float64]) -> AlignedClaim:
-    """Return the claim in its window and another one, of the same paper or of another."""
-    window = _together([one.window, other], weights)
+def _aligned(
+    claim: str, tokens: Sequence[Token], places: tuple[int, ...], window: Window
+) -> AlignedClaim:
     sources = tuple({id(source): source for source, _ in window.spans}.values())
-    aligned = _places_in(window, one.places)
-    return AlignedClaim(one.tokens, one.places, window, aligned, sources, one.claim)
+    return AlignedClaim(tuple(tokens), places, window, _places_in(window, places), sources, claim)
+
+
+def _coverage_of(window: Window) -> float:
+    return window.coverage
+
+
+def _overlap(one: Window, other: Window) -> bool:
+    return any(
+        source is another and span.start < inside.end and inside.start < span.end
+        for source, span in one.spans
+        for another, inside in other.spans
+    )
 
 
 def word_weights(tokens: Sequence[Token]) -> NDArray[np.float64]:
     """Return what each content word of a claim counts for."""
     return np.array([token.rarity for token in tokens if token.content]) + 0.1
-
-
-def sentence_windows(source: Source, claim: Sequence[Token]) -> list[Window]:
-    """Return the windows of one sentence."""
-    places = tuple(at for at, token in enumerate(claim) if token.content)
-    return _windows(source, places, word_weights(claim), longest=1)
 
 
 def _windows(
@@ -211,27 +264,26 @@ def _windows(
             covered = np.maximum(_covered(likeness[list(places)]), title)
             coverage = float(weights @ covered / weights.sum())
             chosen = tuple(source.tokens[at] for at in inside)
-            found.append(Window(((source, span),), chosen, likeness, covered, coverage))
+            found.append(Window(((source, span),), chosen, likeness, covered, coverage, size))
     return found
 
 
-def _worth(window: Window) -> float:
-    sentences = sum(
-        len(split_sentences(source.paper.abstract[span.start : span.end]))
-        for source, span in window.spans
-    )
-    return window.coverage - SENTENCE_PRICE * sentences
-
-
-def _together(windows: Sequence[Window], weights: NDArray[np.float64]) -> Window:
-    covered = np.max([window.covered for window in windows], axis=0)
+def _together(one: Window, other: Window, weights: NDArray[np.float64]) -> Window:
+    first, second = (one, other) if _comes_first(one, other) else (other, one)
+    covered = np.maximum(one.covered, other.covered)
     return Window(
-        tuple(span for window in windows for span in window.spans),
-        tuple(token for window in windows for token in window.tokens),
-        np.concatenate([window.likeness for window in windows], axis=1),
+        (*first.spans, *second.spans),
+        (*first.tokens, *second.tokens),
+        np.concatenate([first.likeness, second.likeness], axis=1),
         covered,
         float(weights @ covered / weights.sum()),
+        one.num_sentences + other.num_sentences,
     )
+
+
+def _comes_first(one: Window, other: Window) -> bool:
+    (source, span), (another, inside) = one.spans[0], other.spans[0]
+    return source is not another or span.start < inside.start
 
 
 def _covered(likeness: Likeness) -> NDArray[np.float64]:
@@ -258,7 +310,6 @@ def _places_in(window: Window, places: Sequence[int]) -> tuple[int, ...]:
 
 def _know_forms(claim: Sequence[Token], tokens: Sequence[Token], likeness: Likeness) -> None:
     """Raise the likeness of words of one stem, of synonyms, and of the parts of compounds."""
-    lexicon = load_lexicon()
     by_stem: dict[str, list[int]] = {}
     for at, token in enumerate(tokens):
         for part in {token.stem, *_part_stems(token.word)}:
@@ -266,17 +317,18 @@ def _know_forms(claim: Sequence[Token], tokens: Sequence[Token], likeness: Liken
     for row, token in enumerate(claim):
         if not token.content:
             continue
-        for synonym in lexicon.synonyms.get(token.stem, frozenset()):
-            if synonym in by_stem:
-                here = by_stem[synonym]
-                likeness[row, here] = np.maximum(likeness[row, here], SYNONYM_LIKENESS)
-        parts = _part_stems(token.word)
-        if parts and all(part in by_stem for part in parts):
-            here = by_stem[parts[-1]]
-            likeness[row, here] = np.maximum(likeness[row, here], FORM_LIKENESS)
-        if token.stem in by_stem:
-            here = by_stem[token.stem]
-            likeness[row, here] = np.maximum(likeness[row, here], FORM_LIKENESS)
+        for form, least in _forms(token, by_stem):
+            here = by_stem.get(form, [])
+            likeness[row, here] = np.maximum(likeness[row, here], least)
+
+
+def _forms(token: Token, known: Container[str]) -> Iterator[tuple[str, float]]:
+    for synonym in load_lexicon().synonyms.get(token.stem, frozenset()):
+        yield synonym, SYNONYM_LIKENESS
+    parts = _part_stems(token.word)
+    if parts and all(part in known for part in parts):
+        yield parts[-1], FORM_LIKENESS
+    yield token.stem, FORM_LIKENESS
 
 
 def _part_stems(word: str) -> tuple[str, ...]:
@@ -334,13 +386,11 @@ def _negated(text: str, matches: Sequence[re.Match[str]], words: Sequence[str]) 
     for at in range(len(words)):
         if not _is_negator(words, at):
             continue
-        reached = 0
-        for other in range(at + 1, len(words)):
+        for other in range(at + 1, min(at + 1 + SCOPE, len(words))):
             gap = text[matches[other - 1].end() : matches[other].start()]
-            if reached == SCOPE or words[other] in _CLAUSE_WORDS or re.search(r"[;:.]\s", gap):
+            if words[other] in _CLAUSE_WORDS or re.search(r"[;:.]\s", gap):
                 break
             counts[other] += 1
-            reached += 1
     return [count % 2 == 1 for count in counts]
 
 

@@ -29,25 +29,26 @@ _UP = """
     boosts boosted boosting enhance enhances enhanced enhancing raise raises raised raising grow
     grows growth gain gains gained rise rises rising rose up upper above faster better best
     outperform outperforms outperformed outperforming surpass surpasses surpassed exceed exceeds
-    exceeded exceeding beat beats superior superiority stronger strong strongly high highly large
-    many much frequent frequently often easy easier simple simpler accelerate accelerates
-    accelerated speedup benefit benefits benefited beneficial positive positively promote promotes
-    promoted upregulated upregulation upregulates activate activates activated activation elevated
-    amplify amplifies strengthen strengthens longer long wider broad broader advantage success
-    succeed succeeds successfully accurate accurately effective efficient robust reliable stable well
+    exceeded exceeding beat beats superior superiority stronger strong strongly high highly
+    large many much frequent frequently often easy easier simple simpler accelerate accelerates
+    accelerated speedup benefit benefits benefited beneficial positive positively promote
+    promotes promoted upregulated upregulation upregulates activate activates activated
+    activation elevated amplify amplifies strengthen strengthens longer long wider broad broader
+    advantage success succeed succeeds successfully accurate accurately effective efficient
+    robust reliable stable well
 """
 _DOWN = """
-    less least lower lowest smaller smallest fewer fewest decrease decreases decreased decreasing
-    reduce reduces reduced reducing reduction reductions degrade degrades degraded degradation
-    diminish diminishes diminished drop drops dropped fall falls falling fell decline declines
-    declined down below slower worse worst worsen worsens underperform underperforms
-    underperformed inferior inferiority weaker weak weakly low small few little rare rarely seldom
-    infrequent infrequently hard harder difficult complex decelerate slowdown harm harms harmed
-    harmful hurt hurts negative negatively inhibit inhibits inhibited inhibition downregulated
-    downregulation downregulates deactivate suppress suppresses suppressed attenuate attenuates
-    weaken weakens shorter short narrow narrower disadvantage failure fail fails failed
-    unsuccessfully inaccurate inaccurately ineffective inefficient brittle unreliable unstable
-    prevent prevents prevented poor poorly badly challenging costly
+    less least lower lowest smaller smallest fewer fewest decrease decreases decreased
+    decreasing reduce reduces reduced reducing reduction reductions degrade degrades degraded
+    degradation diminish diminishes diminished drop drops dropped fall falls falling fell
+    decline declines declined down below slower worse worst worsen worsens underperform
+    underperforms underperformed inferior inferiority weaker weak weakly low small few little
+    rare rarely seldom infrequent infrequently hard harder difficult complex decelerate slowdown
+    harm harms harmed harmful hurt hurts negative negatively inhibit inhibits inhibited
+    inhibition downregulated downregulation downregulates deactivate suppress suppresses
+    suppressed attenuate attenuates weaken weakens shorter short narrow narrower disadvantage
+    failure fail fails failed unsuccessfully inaccurate inaccurately ineffective inefficient
+    brittle unreliable unstable prevent prevents prevented poor poorly badly challenging costly
 """
 UP, DOWN = frozenset(_UP.split()), frozenset(_DOWN.split())
 _PAIRS = """
@@ -57,16 +58,18 @@ _PAIRS = """
     improves/degrades improve/worsen improves/worsens improves/hurts improve/harm improves/harms
     outperform/underperform outperforms/underperforms faster/slower rise/fall gain/loss
     superior/inferior stronger/weaker easy/hard easy/difficult easier/harder simple/complex
-    supervised/unsupervised online/offline local/global same/different dense/sparse known/unknown
-    upregulated/downregulated activation/inhibition activates/inhibits promotes/inhibits
-    promotes/prevents accelerates/slows encoder/decoder discrete/continuous linear/nonlinear
-    include/exclude including/excluding maximum/minimum maximize/minimize maximal/minimal
-    single/multiple static/dynamic frequent/rare frequently/rarely often/rarely often/seldom
-    always/never all/none all/some both/neither first/last accept/reject high/low large/small
-    strong/weak positive/negative advantage/disadvantage benefit/harm success/failure
-    similar/different upper/lower lossy/lossless monolingual/multilingual human/automatic
-    training/inference train/test input/output source/target theoretical/empirical early/late
-    well/poorly well/badly challenging/easy challenging/easier increase/decline goes/drops earlier/later shallow/deep narrow/broad explicit/implicit internal/external
+    supervised/unsupervised online/offline local/global same/different dense/sparse
+    known/unknown upregulated/downregulated activation/inhibition activates/inhibits
+    promotes/inhibits promotes/prevents accelerates/slows encoder/decoder discrete/continuous
+    linear/nonlinear include/exclude including/excluding maximum/minimum maximize/minimize
+    maximal/minimal single/multiple static/dynamic frequent/rare frequently/rarely often/rarely
+    often/seldom always/never all/none all/some both/neither first/last accept/reject high/low
+    large/small strong/weak positive/negative advantage/disadvantage benefit/harm
+    success/failure similar/different upper/lower lossy/lossless monolingual/multilingual
+    human/automatic training/inference train/test input/output source/target
+    theoretical/empirical early/late well/poorly well/badly challenging/easy challenging/easier
+    increase/decline goes/drops earlier/later shallow/deep narrow/broad explicit/implicit
+    internal/external
 """
 
 
