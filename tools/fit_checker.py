@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from checker_examples import Example, make_examples
 from paper_qa import checker
-from paper_qa.alignment import align, differences, read_claim, read_source
+from paper_qa.alignment import align, read_claim, read_source
+from paper_qa.differences import differences
 from paper_qa.domain import Paper, Span
 from paper_qa.late_interaction import EncodedWords, encode_words
 from paper_qa.lexicon import LEXICON_FILE
@@ -39,7 +40,7 @@ LABELS = {
     **dict.fromkeys(["paraphrase", "compress", "merge", "number_reformat"], "supported"),
     **dict.fromkeys(["extra_detail", "overclaim"], "not_mentioned"),
 }
-WEIGHTS = {"hand": 3.0, "scifact": 1.0, "rule": 0.05}
+WEIGHTS = {"hand": 4.0, "scifact": 1.0, "rule": 0.05}
 PENALTY = 8.0  # on squared weights of standardised terms
 KEPT = 0.95
 NUM_FOLDS = 8

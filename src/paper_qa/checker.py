@@ -1,6 +1,6 @@
 """The small learnt model that judges what differs between a claim and an abstract.
 
-Two logistic heads over the measures of ``alignment``: does the abstract support the claim, and if
+Two logistic heads over the measures of ``differences``: does the abstract support the claim, and if
 not, does it contradict it. The weights are in ``models/checker.json``, readable, and fitted by
 ``tools/fit_checker.py``. A sign of contradiction counts for more where all else is covered, word
 for word: so each of them is there a second time, times the coverage.
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_qa.alignment import FEATURES
+from paper_qa.differences import FEATURES
 
 CHECKER_FILE = "checker.json"
 SIGNS = (

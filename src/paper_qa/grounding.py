@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from paper_qa.alignment import AlignedClaim, align, differences, join, read_claim, read_source
+from paper_qa.alignment import AlignedClaim, align, join, read_claim, read_source
 from paper_qa.checker import Judgement, load_checker
+from paper_qa.differences import differences
 from paper_qa.domain import Paper, Span
 from paper_qa.late_interaction import encode_words
 from paper_qa.word_index import WordIndex

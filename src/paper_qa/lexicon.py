@@ -35,7 +35,7 @@ _UP = """
     promotes promoted upregulated upregulation upregulates activate activates activated
     activation elevated amplify amplifies strengthen strengthens longer long wider broad broader
     advantage success succeed succeeds successfully accurate accurately effective efficient
-    robust reliable stable well
+    robust reliable stable well cheap rich abundant favour favor help positive ample
 """
 _DOWN = """
     less least lower lowest smaller smallest fewer fewest decrease decreases decreased
@@ -49,8 +49,8 @@ _DOWN = """
     suppressed attenuate attenuates weaken weakens shorter short narrow narrower disadvantage
     failure fail fails failed unsuccessfully inaccurate inaccurately ineffective inefficient
     brittle unreliable unstable prevent prevents prevented poor poorly badly challenging costly
+    expensive scarce sparse lacking moderate minor limited disadvantages
 """
-UP, DOWN = frozenset(_UP.split()), frozenset(_DOWN.split())
 _PAIRS = """
     with/without before/after more/less more/fewer most/least higher/lower larger/smaller
     better/worse best/worst upper/lower above/below increase/decrease increase/reduce
@@ -127,7 +127,14 @@ def load_lexicon() -> Lexicon:
 
 def direction(word: str) -> int:
     """Return 1 for a word of more or better, -1 for one of less or worse, else 0."""
-    return int(word in UP) - int(word in DOWN)
+    up, down = _directions()
+    return int(stem(word) in up) - int(stem(word) in down)
+
+
+@functools.cache
+def _directions() -> tuple[frozenset[str], frozenset[str]]:
+    up, down = ({stem(word) for word in words.split()} for words in (_UP, _DOWN))
+    return frozenset(up - down), frozenset(down - up)
 
 
 def _both_ways(pairs: Iterable[list[str]]) -> dict[str, frozenset[str]]:
