@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from paper_qa.differences import FEATURES
 
 CHECKER_FILE = "checker.json"
+FOREIGN_FIGURE_FACTOR = 0.25  # too few true claims have such a figure for the fit to learn it
 SIGNS = (
     "foreign_figures",
     "figure_context",
@@ -80,6 +81,8 @@ class Checker:
         """Judge a claim by what differs between it and its window."""
         terms = (expand(differences[np.newaxis])[0] - self.means) / self.scales
         support = self.supported.probability(terms)
+        if differences[FEATURES.index("foreign_figures")] > 0:
+            support *= FOREIGN_FIGURE_FACTOR
         return Judgement(support, (1 - support) * self.contradicted.probability(terms))
 
 
