@@ -132,7 +132,7 @@ def _uncovered(aligned: AlignedClaim) -> dict[str, float]:
         best = np.maximum(best, rows.max(axis=1, initial=0.0))
     window_best = aligned.window.likeness[list(aligned.places)].max(axis=1, initial=0.0)
     exact = window_best >= SYNONYM_LIKENESS - 0.01
-    literal = np.mean(exact)
+    literal = float(exact.mean())
     odd = max(weights[~exact], default=0.0)
     return {
         "uncovered": float(weights @ missing / weights.sum()),
@@ -141,7 +141,7 @@ def _uncovered(aligned: AlignedClaim) -> dict[str, float]:
         "uncovered_clause": float((runs / total).max()) if len(missing) > 2 else float(heavy[0]),
         "uncovered_abstract": float(weights @ (1.0 - whole) / weights.sum()),
         "distance": 1.0 - float(weights @ window_best / weights.sum()),
-        "literal": float(literal),
+        "literal": literal,
         "odd_word": float(odd * literal**2),
         "margin": float(weights @ (best - window_best) / weights.sum()),
     }

@@ -49,8 +49,10 @@ class PlacedFigure:
     percent: bool
 
 
-_WORDS = {word: Figure(float(number), 1.0) for number, word in enumerate(_UP_TO_TWENTY.split())}
-_WORDS |= {word: Figure(10.0 * number, 1.0) for number, word in enumerate(_TENS.split(), 3)}
+_WORDS = {
+    **{word: Figure(float(number), 1.0) for number, word in enumerate(_UP_TO_TWENTY.split())},
+    **{word: Figure(10.0 * number, 1.0) for number, word in enumerate(_TENS.split(), 3)},
+}
 _WORDS["half"] = Figure(0.5, 0.1)
 _WORDS["twice"] = Figure(2.0, 1.0)
 _WORD = re.compile(

@@ -8,7 +8,7 @@ import functools
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -137,7 +137,7 @@ def _directions() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(up - down), frozenset(down - up)
 
 
-def _both_ways(pairs: Iterable[list[str]]) -> dict[str, frozenset[str]]:
+def _both_ways(pairs: Iterable[Sequence[str]]) -> dict[str, frozenset[str]]:
     found: defaultdict[str, set[str]] = defaultdict(set)
     for first, second in pairs:
         one, other = stem(first), stem(second)
