@@ -188,7 +188,7 @@ def _windows(
 ) -> list[Window]:
     sentences = split_sentences(source.paper.abstract)
     starts = np.array([token.span.start for token in source.tokens])
-    title = covered_by(source.likeness[np.ix_(places, np.flatnonzero(starts < 0))])
+    title = covered_by(source.likeness[np.ix_(places, np.flatnonzero(starts < 0).tolist())])
     found: list[Window] = []
     for size in range(1, min(longest, len(sentences)) + 1):
         for first in range(len(sentences) - size + 1):
