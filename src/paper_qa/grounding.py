@@ -1,45 +1,38 @@
-"""Which words of the abstracts support a sentence, if any do.
+"""Which words of the abstracts support a sentence, if any do, or contradict it.
 
-A sentence is compared with every sentence of the papers it may rest on, and with pairs of
-neighbours, by meaning (word against word, rare words counting more) and by its figures: a number
-that a paper does not have is not supported by it.
+A sentence is aligned with each of the papers that it may rest on, and with the best two passages
+together; what differs is judged by the learnt checker.
 """
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from paper_qa.alignment import AlignedClaim, align, join, read_claim, read_source
+from paper_qa.checker import Judgement, load_checker
+from paper_qa.differences import differences
 from paper_qa.domain import Paper, Span
-from paper_qa.figures import figures
-from paper_qa.late_interaction import EncodedWords, encode_words
-from paper_qa.sentences import split_sentences
-from paper_qa.word_index import PaperWords, WordIndex
+from paper_qa.late_interaction import encode_words
+from paper_qa.word_index import WordIndex
 
-THRESHOLD = 0.5
-SUPPORT_SLOPE, SUPPORT_MIDDLE = 14.0, 0.565  # of the logistic curve over the match
-FOREIGN_FIGURE_FACTOR = 0.25  # for each figure that the abstract does not have
-SECOND_GAIN = 0.06  # how much better a second span must make the match to be cited too
+THRESHOLD = load_checker().threshold
+NUM_JUDGED = 3  # of the papers, those that cover the sentence best
+LIKELY = 0.5
+
+Verdict = Literal["supported", "contradicted", "not_mentioned"]
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Where a claim stands in the papers: the spans that support it, best first."""
+    """Where a claim stands in the papers: the spans that it rests on, and what they make of it.
+
+    ``score`` is the probability that they support it. The spans of a claim that they contradict
+    are those that do.
+    """
 
     score: float
     spans: tuple[tuple[Paper, Span], ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Window:
-    """One or two neighbouring sentences, and how well they match each word of a claim."""
-
-    paper: Paper
-    span: Span
-    best: NDArray[np.float32]
+    verdict: Verdict = "not_mentioned"
 
 
 class Grounder:
@@ -51,86 +44,35 @@ class Grounder:
     def ground(self, sentence: str, papers: Sequence[Paper]) -> Support:
         """Return the spans that support a sentence best, and the probability that they do."""
         claim = encode_words(sentence)
-        weights = self._words.weights(claim.words)
         if not claim.words or not papers:
             return Support(0.0, ())
         read = self._words.of(papers)
-        windows = [
-            window
+        tokens = read_claim(sentence)
+        sources = [
+            read_source(tokens, claim, paper, read[paper.id])
             for paper in papers
             if paper.id in read
-            for window in _windows(paper, claim, read[paper.id])
         ]
-        if not windows:
+        found = align(sentence, tokens, sources)[:NUM_JUDGED]
+        if not found:
             return Support(0.0, ())
-        matches = [_match(window.best, weights) for window in windows]
-        first = max(range(len(windows)), key=lambda number: _length_fair(windows, matches, number))
-        chosen = [windows[first]]
-        match = matches[first]
-        second, better = _second(windows, windows[first], weights)
-        if second is not None and better > match + SECOND_GAIN:
-            chosen.append(second)
-            match = better
-        cited = {window.paper.id: window.paper for window in chosen}
-        score = _probability(match) * _figures_factor(sentence, list(cited.values()))
-        return Support(score, tuple((window.paper, window.span) for window in chosen))
+        # A sentence may join what two papers say.
+        if len(sources) > 1 and (both := join(found[0], sources)):
+            found.append(both)
+        judged = [(load_checker().judge(differences(aligned)), aligned) for aligned in found]
+        best = max(judged, key=lambda pair: pair[0].support)
+        if best[0].support < THRESHOLD:
+            best = judged[0]  # nothing supports it: what it comes nearest to tells why
+        return _support(*best)
 
 
-def _windows(paper: Paper, claim: EncodedWords, words: PaperWords) -> Iterator[_Window]:
-    if not len(words.vectors):
-        return
-    similarity = claim.vectors @ words.vectors.T
-    sentences = split_sentences(paper.abstract)
-    pairs = [Span(first.start, second.end) for first, second in pairwise(sentences)]
-    title = similarity[:, words.starts < 0].max(axis=1, initial=0.0)
-    for span in [*sentences, *pairs]:
-        inside = words.inside(span)
-        if inside.any():
-            # The title names what the abstract speaks of.
-            yield _Window(paper, span, np.maximum(similarity[:, inside].max(axis=1), title))
+def _support(judgement: Judgement, aligned: AlignedClaim) -> Support:
+    spans = tuple((source.paper, span) for source, span in aligned.window.spans)
+    return Support(judgement.support, spans, _verdict(judgement))
 
 
-def _match(best: NDArray[np.float32], weights: NDArray[np.float64]) -> float:
-    return float(weights @ best / max(weights.sum(), 1e-9))
-
-
-def _length_fair(windows: Sequence[_Window], matches: Sequence[float], number: int) -> float:
-    """Prefer one sentence to two, unless two are clearly better."""
-    span = windows[number].span
-    is_pair = any(
-        other.paper.id == windows[number].paper.id
-        and other.span.start == span.start
-        and other.span.end < span.end
-        for other in windows
-    )
-    return matches[number] - (SECOND_GAIN / 2 if is_pair else 0.0)
-
-
-def _second(
-    windows: Sequence[_Window], first: _Window, weights: NDArray[np.float64]
-) -> tuple[_Window | None, float]:
-    """Return the window that adds most to the first, and the match of both together."""
-    apart = [
-        window
-        for window in windows
-        if window.paper.id != first.paper.id
-        or window.span.end <= first.span.start
-        or window.span.start >= first.span.end
-    ]
-    if not apart:
-        return None, 0.0
-    together = [_match(np.maximum(first.best, window.best), weights) for window in apart]
-    best = int(np.argmax(together))
-    return apart[best], together[best]
-
-
-def _probability(match: float) -> float:
-    return 1 / (1 + math.exp(-SUPPORT_SLOPE * (match - SUPPORT_MIDDLE)))
-
-
-def _figures_factor(sentence: str, papers: Sequence[Paper]) -> float:
-    known = [figure for paper in papers for figure in figures(f"{paper.title} {paper.abstract}")]
-    foreign = [
-        figure for figure in set(figures(sentence)) if not any(map(figure.is_rounded, known))
-    ]
-    return FOREIGN_FIGURE_FACTOR ** len(foreign)
+def _verdict(judgement: Judgement) -> Verdict:
+    if judgement.support >= THRESHOLD:
+        return "supported"
+    against = judgement.contradiction / max(1 - judgement.support, 1e-9)
+    return "contradicted" if against >= LIKELY else "not_mentioned"
