@@ -487,7 +487,7 @@ def test_events_come_in_their_order(server: OpenAIServer, qa: PaperQA):
     events = list(qa.stream(MOMENTOR))
 
     kinds = [type(event).__name__ for event in events if not isinstance(event, Stage)]
-    assert kinds == ["Sources", "Claim", "Withheld", "Claim", "Answer"]
+    assert kinds == ["Sources", "KeyPassages", "Claim", "Withheld", "Claim", "Answer"]
     answer = events[-1]
     assert isinstance(answer, Answer)
     assert tuple(event for event in events if isinstance(event, Claim)) == answer.claims
