@@ -398,3 +398,32 @@ def test_a_summary_of_a_topic_has_a_line_for_each_paper(seed_qa: PaperQA):
     answer = seed_qa.summarize("spiking neural networks")
 
     assert len(answer.text.splitlines()) == len(answer.references) > 1
+
+
+@pytest.mark.parametrize(
+    ("claim", "paper_id", "support"),
+    [
+        ("Momentor is trained on Moment-10M.", "qian24a", "supported"),
+        ("Momentor is trained on Moment-10M.", None, "supported"),
+        ("Momentor is trained on 40 cooking videos from Finland.", "qian24a", "not_mentioned"),
+        ("Whales sing in the deep sea at night.", None, "not_mentioned"),
+    ],
+)
+def test_a_claim_is_checked_against_one_paper_or_the_nearest(
+    seed_qa: PaperQA, claim: str, paper_id: str | None, support: str
+):
+    checked = seed_qa.check(claim, paper_id=paper_id)
+
+    assert checked.support == support
+    assert 0 <= checked.score <= 1
+    assert bool(checked.citations) == (support != "not_mentioned")
+    for citation in checked.citations:
+        abstract = seed_papers()[citation.paper_id].abstract
+        assert citation.quote == abstract[citation.start : citation.end]
+
+
+def test_a_claim_about_no_paper_is_an_error(seed_qa: PaperQA):
+    with pytest.raises(UnknownPaperError):
+        seed_qa.check("Trains run.", paper_id="nobody24")
+    with pytest.raises(QuestionError):
+        seed_qa.check("  ")

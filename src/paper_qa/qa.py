@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 
 from paper_qa.corpus import read_papers, read_seeds, seeds_folder, write_papers
-from paper_qa.domain import Answer, Event, Paper, ScoredPaper, Turn
+from paper_qa.domain import Answer, Claim, Event, Paper, ScoredPaper, Turn
 from paper_qa.embedding import load_embedding
 from paper_qa.errors import ConfigurationError
 from paper_qa.evidence import EvidenceSelector
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
+NUM_CHECKED = 5  # papers that a claim is held against where none is named
 Progress = Callable[[str, int, int], None]
 History = Sequence[Turn | Mapping[str, str]]
 
@@ -120,6 +121,23 @@ class PaperQA:
             raise ConfigurationError(f"k={k!r} papers can't be searched for: give 1 or more")
         self.prepare()
         return self._retriever.rank(understand(query), k=k)
+
+    def check(self, claim: str, *, paper_id: str | None = None) -> Claim:
+        """Say what the abstracts make of a sentence: of one paper, or of those nearest to it.
+
+        ``support`` of the claim is ``supported``, ``contradicted`` or ``not_mentioned``, ``score``
+        the probability that it is supported; the citations have the words that tell.
+
+        Raises:
+            UnknownPaperError: there is no such paper.
+            QuestionError: the claim is blank or too long.
+        """
+        self.prepare()
+        sentence = understand(claim).text
+        if paper_id is not None:
+            return self._synthesizer.check(sentence, [self._library.paper(paper_id)])
+        nearest = self._retriever.rank(understand(claim), k=NUM_CHECKED)
+        return self._synthesizer.check(sentence, [hit.paper for hit in nearest])
 
     def add(
         self, source: Path | str | Iterable[Paper], *, progress: Progress = _silent

@@ -15,7 +15,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from typing_extensions import override
 
 from paper_qa.answering import AnswerInProgress, Task
-from paper_qa.citing import without_stop
+from paper_qa.citing import Numbering, without_stop
 from paper_qa.confidence import confidence
 from paper_qa.domain import (
     AbstainReason,
@@ -228,10 +228,20 @@ class GroundedSynthesizer(BaseSynthesizer):
             citations = [progress.numbering.cite(paper, span) for paper, span in support.spans]
             return progress.add(Claim(without_stop(text), "supported", score, tuple(citations)))
         if self._flag_unsupported:
-            return progress.add(Claim(without_stop(text), "not_mentioned", score))
+            return progress.add(Claim(without_stop(text), support.verdict, score))
         withheld = Withheld(text, score)
         progress.withheld.append(withheld)
         return withheld
+
+    def check(self, sentence: str, papers: Sequence[Paper]) -> Claim:
+        """Return a sentence as a claim: what papers make of it, and the words that tell so."""
+        support = self._grounder.ground(sentence, papers)
+        numbering = Numbering()
+        citations = [numbering.cite(paper, span) for paper, span in support.spans]
+        if support.verdict == "not_mentioned":
+            citations = []
+        text = without_stop(sentence)
+        return Claim(text, support.verdict, round(support.score, 4), tuple(citations))
 
     @override
     async def asynthesize(

@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command()(asking.ask)
 app.command()(asking.search)
 app.command()(asking.summarize)
+app.command()(asking.check)
 app.command("list")(papers.list_papers)
 app.command()(papers.add)
 app.command()(papers.remove)

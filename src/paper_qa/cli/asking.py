@@ -84,5 +84,35 @@ def summarize(
         printer.finish(qa.summarize(text))
 
 
+def check(
+    claim: Annotated[list[str], typer.Argument(help="A sentence that the abstracts may support.")],
+    *,
+    paper: Annotated[
+        str | None,
+        typer.Option(
+            "--paper",
+            metavar="ID",
+            help="Hold it against this paper only; by default against the nearest.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+    home: Home = None,
+    quiet: Quiet = False,
+) -> None:
+    """Say whether the abstracts support a sentence, contradict it, or do not mention it.
+
+    With the words of the abstract that tell.
+    """
+    console = Console(quiet=quiet)
+    text = not_blank(claim, "claim")
+    with prepared(settings_with(home=home), console) as qa:
+        found = qa.check(text, paper_id=paper)
+    if json:
+        console.json(render.claim_fields(found))
+    else:
+        console.result(render.verdict(found))
+
+
 def _read_question() -> str:
     return sys.stdin.buffer.read(_MOST_BYTES_READ).decode("utf-8-sig", "replace")

@@ -1,9 +1,10 @@
 """Answers, papers and references as plain text."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from paper_qa.domain import Answer, Paper, Reference, ScoredPaper
+from paper_qa.domain import Answer, Claim, Paper, Reference, ScoredPaper
 
 if TYPE_CHECKING:
     from paper_qa.library import AddReport
@@ -29,6 +30,19 @@ def remarks(answer: Answer) -> list[str]:
         sentences = "1 sentence" if count == 1 else f"{count} sentences"
         lines.append(f"{sentences} withheld: nothing in the abstracts supports them")
     return lines
+
+
+def verdict(claim: Claim) -> str:
+    """Return what the abstracts make of a claim, and their words."""
+    lines = [f"{claim.support.replace('_', ' ')} ({claim.score:.2f} that it is supported)"]
+    lines += [f"{cited.paper_id}: “{cited.quote}”" for cited in claim.citations]
+    return "\n".join(lines)
+
+
+def claim_fields(claim: Claim) -> dict[str, object]:
+    """Return a checked claim as JSON types, as it stands in an answer."""
+    fields = asdict(claim)
+    return {**fields, "citations": list(fields["citations"])}
 
 
 def described(paper: Paper | Reference) -> str:
