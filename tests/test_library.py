@@ -330,7 +330,7 @@ def test_a_database_with_torn_pages_is_called_damaged(tmp_path):
 def test_a_home_that_is_a_file_cannot_be_written(tmp_path):
     (tmp_path / "home").write_text("a file")
 
-    with pytest.raises(LibraryError, match="can't be written: allow it, or set PAPER_QA_HOME"):
+    with pytest.raises(LibraryError, match="is a file: set PAPER_QA_HOME to a folder"):
         Library(tmp_path / "home")
 
 

@@ -135,7 +135,8 @@ class HybridRetriever(BaseRetriever):
         found = {
             name: hits
             for name in dict.fromkeys(_WRITTEN_AS_NAME.findall(query))
-            if (hits := self._library.keyword_search(name, NUM_CANDIDATES))
+            if num_tokens(name) - NUM_MARKS > 1  # the embedder knows words in capitals as words
+            and (hits := self._library.keyword_search(name, NUM_CANDIDATES))
         }
         for hits in found.values():
             for paper_id, _ in hits:
