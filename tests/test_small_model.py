@@ -170,3 +170,13 @@ def test_the_title_of_a_paper_is_no_sentence_of_an_answer(qa: PaperQA, server: O
     server.script(f"{seed_papers()['qian24a'].title}. {GOOD}")
 
     assert ask(qa).claims[0].text == GOOD.rstrip(".")
+
+
+def test_a_question_in_another_language_is_asked_in_english(qa: PaperQA, server: OpenAIServer):
+    server.script("How does Momentor get its training data?", f"{GOOD} {BETTER}")
+    answer = ask(qa, "Wie kommt Momentor zu seinen Trainingsdaten?")
+
+    rewriting, writing = server.chats[-2:]
+    assert rewriting.body["messages"][-1]["content"].endswith("from German into English:")
+    assert "How does Momentor get its training data?" in writing.body["messages"][-1]["content"]
+    assert not answer.abstained

@@ -7,6 +7,7 @@ one before. Abstracts, titles and questions are data in it, whatever they say.
 from collections.abc import Sequence
 
 from paper_qa.domain import Paper, Turn
+from paper_qa.language import NAMES
 from paper_qa.questions import Question
 
 NOT_ANSWERED = "NOT IN THE ABSTRACTS"
@@ -104,7 +105,10 @@ def brief_beginning() -> list[tuple[str, str]]:
 def rewriting_messages(question: Question, history: Sequence[Turn]) -> list[tuple[str, str]]:
     """Return (role, content) pairs that ask for a query that stands alone."""
     turns = [f"{turn.role}: {_line(turn.content)[:MAX_TURN_CHARACTERS]}" for turn in history]
-    asked = "\n".join([*turns[-MAX_TURNS:], f"Last question: {question.text}"])
+    last = f"Last question: {question.text}"
+    if question.is_foreign:  # said last and in a word, or a small model answers in that language
+        last += f"\n\nTranslated from {NAMES[question.language]} into English:"
+    asked = "\n".join([*turns[-MAX_TURNS:], last])
     return [("system", REWRITE), ("user", asked)]
 
 
