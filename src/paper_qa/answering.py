@@ -96,32 +96,31 @@ class AnswerInProgress:
         said += [paper.title for paper, _ in shown]
         return without_stop(text) not in map(without_stop, said)
 
-    def extracted(self) -> list[Claim]:
-        """Return the key passages, less those that are cited already."""
-        task = self.task
-        claims = extract(task.question, task.evidence, task.papers, self.numbering)
-        return [claim for claim in claims if not self._is_cited(claim.citations[0])]
-
     def key_passages(self) -> tuple[Claim, ...]:
         """Return what extraction would quote, numbered by itself."""
         task = self.task
         return tuple(extract(task.question, task.evidence, task.papers, Numbering()))
+
+    def extracted(self) -> list[Claim]:
+        """Return the key passages, less those that are cited already."""
+        return [self._renumbered(claim) for claim in self._not_cited(self.key_passages())]
 
     def completion(self) -> Claim | None:
         """Return the key passage to complete what a model wrote with: the best that it left out.
 
         None where it has covered half of what extraction would quote, or has written a lot.
         """
-        task = self.task
-        chosen = self.key_passages()  # one that is left out must not use up a number
-        missing = [claim for claim in chosen if not self._is_cited(claim.citations[0])]
-        if task.question.kind == "summary" or len(missing) <= MAX_MISSING * len(chosen):
+        chosen = self.key_passages()
+        missing = self._not_cited(chosen)
+        if self.task.question.kind == "summary" or len(missing) <= MAX_MISSING * len(chosen):
             return None
-        scores = {(item.paper_id, item.start): item.score for item in task.evidence}
-        places = [(claim.citations[0].paper_id, claim.citations[0].start) for claim in missing]
-        _, best = max(zip((scores[place] for place in places), range(len(missing)), strict=True))
-        num_words = sum(len(claim.text.split()) for claim in [*self.claims, missing[best]])
-        return self._renumbered(missing[best]) if num_words <= MAX_WORDS else None
+        scores = {(item.paper_id, item.start): item.score for item in self.task.evidence}
+        best = max(missing, key=lambda claim: scores[_place(claim)])
+        num_words = sum(len(claim.text.split()) for claim in [*self.claims, best])
+        return self._renumbered(best) if num_words <= MAX_WORDS else None
+
+    def _not_cited(self, passages: Sequence[Claim]) -> list[Claim]:
+        return [claim for claim in passages if not self._is_cited(claim.citations[0])]
 
     def _is_cited(self, passage: Citation) -> bool:
         """Tell whether a claim cites words of this passage."""
@@ -177,3 +176,7 @@ class AnswerInProgress:
 
     def _elapsed(self) -> float:
         return time.monotonic() - self.task.started
+
+
+def _place(passage: Claim) -> tuple[str, int]:
+    return passage.citations[0].paper_id, passage.citations[0].start

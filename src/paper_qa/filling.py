@@ -83,7 +83,7 @@ def _read(library: Library, embed_model: BaseEmbedding, texts: Sequence[str]) ->
     """Embed texts; where it is the built-in model that does, their words come with the same run."""
     if not isinstance(embed_model, OnnxEmbedding):
         return embed_texts(embed_model, texts)
-    read = list(read_texts(texts, embed_model.num_threads))
+    read = read_texts(texts, embed_model.num_threads)
     words = {text: words.packed() for text, (_, words) in zip(texts, read, strict=True)}
     library.store_word_vectors(word_model_name(), words)
     return [vector for vector, _ in read]

@@ -1,6 +1,6 @@
 """The words sent to a chat model. Pure functions that build plain strings: nothing is a template.
 
-The fixed text comes first and the question last, so that a server can keep what it read of the
+The fixed text comes first and what changes last, so that a server can keep what it read of the
 one before. Abstracts, titles and questions are data in it, whatever they say.
 """
 

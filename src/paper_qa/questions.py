@@ -75,6 +75,11 @@ class Question:
     paper_id: str = ""
 
     @property
+    def asks_for_papers(self) -> bool:
+        """Tell whether all papers of a kind are wanted, rather than an answer."""
+        return self.kind in {"list", "summary"}
+
+    @property
     def is_foreign(self) -> bool:
         """Tell whether it is not in English."""
         return self.language != ENGLISH

@@ -31,7 +31,6 @@ NUM_READ = 64  # candidates that are compared word by word
 NUM_PAPERS = 10
 NUM_LISTED = 20
 MIN_PARTS_OF_NAME = 3
-LISTING = frozenset({"list", "summary"})
 DENSE_WEIGHT, KEYWORD_WEIGHT, LATE_WEIGHT = 0.3, 0.1, 0.6
 NAMES_WEIGHT = 0.35  # of a query that has names
 
@@ -93,7 +92,7 @@ class HybridRetriever(BaseRetriever):
         fused = convex_fusion(parts)
         if named := _only(papers, self._names(question.query)):
             fused = convex_fusion([(1 - NAMES_WEIGHT, fused), (NAMES_WEIGHT, named)])
-        k = k or (NUM_LISTED if question.kind in LISTING else NUM_PAPERS)
+        k = k or (NUM_LISTED if question.asks_for_papers else NUM_PAPERS)
         best = [ScoredPaper(papers[key], score) for key, score in _best(fused, k)]
         named = self._library.papers([question.paper_id])
         others = [hit for hit in best if hit.paper.id != question.paper_id]

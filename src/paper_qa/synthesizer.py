@@ -35,7 +35,7 @@ from paper_qa.drafting import Draft, clean_sentence
 from paper_qa.errors import ConfigurationError, ContextLengthError, ModelError, QuestionError
 from paper_qa.evidence import excerpts, papers_to_read
 from paper_qa.extraction import choose, telling
-from paper_qa.grounding import THRESHOLD, Grounder
+from paper_qa.grounding import Grounder
 from paper_qa.llm.blocking import iterate
 from paper_qa.nodes import evidence_of, question_of
 from paper_qa.prompts import NOT_ANSWERED, brief_messages, messages, rewriting_messages
@@ -51,7 +51,6 @@ NUM_WORDS_SHOWN, NUM_WORDS_SHRUNK = 150, 80
 MAX_QUERY_CHARACTERS = 500  # of a question that a model has rewritten
 MAX_REWRITE_S = 20.0
 EXTRACTIVE = "extractive"
-LISTING = frozenset({"list", "summary"})
 
 NOTE_NO_MODEL = "answered by extraction: no model is configured"
 NOTE_LISTED = "listed by extraction: the model that runs here reads too little at once"
@@ -224,7 +223,7 @@ class GroundedSynthesizer(BaseSynthesizer):
     ) -> Claim | Withheld:
         support = self._grounder.ground(text, [paper for paper, _ in shown])
         score = round(support.score, 4)
-        if support.score >= THRESHOLD:
+        if support.verdict == "supported":
             citations = [progress.numbering.cite(paper, span) for paper, span in support.spans]
             return progress.add(Claim(without_stop(text), "supported", score, tuple(citations)))
         if self._flag_unsupported:
@@ -329,7 +328,7 @@ def _shown(task: Task, *, shrunk: bool) -> list[tuple[Paper, str]]:
 
 def _is_listing(task: Task) -> bool:
     """Tell whether many papers are asked for, of which a small model would leave most out."""
-    return len(papers_to_read(task.question, task.hits)) > 1 and task.question.kind in LISTING
+    return len(papers_to_read(task.question, task.hits)) > 1 and task.question.asks_for_papers
 
 
 def _is_small(llm: LLM) -> bool:

@@ -1,6 +1,7 @@
-"""``ask``, ``search`` and ``summarize``."""
+"""``ask``, ``search``, ``summarize`` and ``check``."""
 
 import sys
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -109,7 +110,7 @@ def check(
     with prepared(settings_with(home=home), console) as qa:
         found = qa.check(text, paper_id=paper)
     if json:
-        console.json(render.claim_fields(found))
+        console.json(asdict(found))
     else:
         console.result(render.verdict(found))
 

@@ -1,13 +1,14 @@
 """``model``: the file of the model that runs on this machine."""
 
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from paper_qa.cli.console import Console
-from paper_qa.cli.options import Home, Json, Llm, Quiet, settings_with
+from paper_qa.cli.options import Home, Json, Llm, Quiet, prepared, settings_with
 
 if TYPE_CHECKING:
     from paper_qa.llm.model_files import GgufModel, ModelStore
@@ -93,7 +94,6 @@ def try_model(*, home: Home = None, llm: Llm = None, quiet: Quiet = False) -> No
     """
     import asyncio
 
-    from paper_qa.cli.options import prepared
     from paper_qa.errors import ConfigurationError, ModelError
     from paper_qa.llm import Writer
     from paper_qa.llm.openai_compatible import OpenAICompatibleLLM
@@ -101,8 +101,7 @@ def try_model(*, home: Home = None, llm: Llm = None, quiet: Quiet = False) -> No
 
     console = Console(quiet=quiet)
     settings = settings_with(home=home, llm=llm)
-    writer = Writer(settings)
-    try:
+    with closing(Writer(settings)) as writer:
         model = writer.llm()
         if not isinstance(model, OpenAICompatibleLLM):
             raise ConfigurationError(
@@ -121,17 +120,15 @@ def try_model(*, home: Home = None, llm: Llm = None, quiet: Quiet = False) -> No
             f"speed    first words after {speed.first_s:.1f} s, "
             f"{speed.tokens_per_s:.1f} tokens a second, {stream}"
         )
-    finally:
-        writer.close()
-    with prepared(settings, console) as qa:
-        console.status("Asking")
-        answer = qa.ask(_QUESTION)
-        written = sum("“" not in claim.text for claim in answer.claims)
-        console.result(
-            f"answer   {written} sentences supported, {len(answer.withheld)} withheld, "
-            f"in {answer.timings.total_s:.1f} s, by {answer.model}"
-        )
-        console.result(f"\n{_QUESTION}\n{answer.text}")
+        with prepared(settings, console, llm=model) as qa:
+            console.status("Asking")
+            answer = qa.ask(_QUESTION)
+    written = sum("“" not in claim.text for claim in answer.claims)
+    console.result(
+        f"answer   {written} sentences supported, {len(answer.withheld)} withheld, "
+        f"in {answer.timings.total_s:.1f} s, by {answer.model}"
+    )
+    console.result(f"\n{_QUESTION}\n{answer.text}")
     if not written:
         raise ModelError(f"it wrote no sentence that the abstracts support: {answer.notes[-1:]}")
 
@@ -149,9 +146,9 @@ def fetch(store: "ModelStore", model: "GgufModel", console: Console) -> None:
 
 
 def _store(home: Path | None) -> "ModelStore":
-    from paper_qa.llm.model_files import ModelStore
+    from paper_qa.llm import model_store
 
-    return ModelStore(settings_with(home=home).home / "models")
+    return model_store(settings_with(home=home))
 
 
 def _fields(model: "GgufModel", found: Path | None) -> dict[str, Any]:

@@ -10,6 +10,8 @@ import typer
 from paper_qa.cli.console import Console
 
 if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
     from paper_qa.qa import PaperQA
     from paper_qa.settings import Settings
 
@@ -39,11 +41,11 @@ def settings_with(**given: object) -> "Settings":
 
 
 @contextmanager
-def opened(settings: "Settings") -> "Generator[PaperQA]":
+def opened(settings: "Settings", llm: "LLM | None" = None) -> "Generator[PaperQA]":
     """Open the library, and close it in the end."""
     from paper_qa.qa import PaperQA
 
-    qa = PaperQA(settings=settings)
+    qa = PaperQA(settings=settings, llm=llm)
     try:
         yield qa
     finally:
@@ -51,10 +53,12 @@ def opened(settings: "Settings") -> "Generator[PaperQA]":
 
 
 @contextmanager
-def prepared(settings: "Settings", console: Console) -> "Generator[PaperQA]":
+def prepared(
+    settings: "Settings", console: Console, llm: "LLM | None" = None
+) -> "Generator[PaperQA]":
     """Open the library to ask about it: what is not indexed yet is indexed first, visibly."""
     console.status("Opening the library")
-    with opened(settings) as qa:
+    with opened(settings, llm) as qa:
         qa.prepare(console.progress)
         if pending := qa.num_pending():
             console.note(f"{pending:,} papers are not indexed yet: `paper-qa index` does it")

@@ -1,7 +1,6 @@
 """Answers, papers and references as plain text."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from paper_qa.domain import Answer, Claim, Paper, Reference, ScoredPaper
@@ -37,12 +36,6 @@ def verdict(claim: Claim) -> str:
     lines = [f"{claim.support.replace('_', ' ')} ({claim.score:.2f} that it is supported)"]
     lines += [f"{cited.paper_id}: “{cited.quote}”" for cited in claim.citations]
     return "\n".join(lines)
-
-
-def claim_fields(claim: Claim) -> dict[str, object]:
-    """Return a checked claim as JSON types, as it stands in an answer."""
-    fields = asdict(claim)
-    return {**fields, "citations": list(fields["citations"])}
 
 
 def described(paper: Paper | Reference) -> str:

@@ -38,7 +38,7 @@ class Writer:
 
     def llm(self) -> "LLM | None":
         """Return the model that writes the next answer, or None for extraction."""
-        if self._given is not None or self._settings.llm not in {"auto", "embedded"}:
+        if not self._may_be_embedded:
             return self._given
         path = embedded_file(self._settings)
         with self._lock:
@@ -69,10 +69,10 @@ class Writer:
             ModelError: it does not start.
         """
         settings = self._settings
-        if self._given is not None or settings.llm not in {"auto", "embedded"}:
+        if not self._may_be_embedded:
             return
         if pull and settings.model_pull != "never" and settings.llm_gguf is None:
-            store = ModelStore(models_folder(settings))
+            store = model_store(settings)
             store.pull(store.model(), progress, note)
         if self.llm() is not None and self._embedded is not None:
             progress("Starting the model", 0, 0)
@@ -82,6 +82,10 @@ class Writer:
         """End the embedded model, if it runs."""
         with self._lock:
             self._close_embedded()
+
+    @property
+    def _may_be_embedded(self) -> bool:
+        return self._given is None and self._settings.llm in {"auto", "embedded"}
 
     def _close_embedded(self) -> None:
         if self._embedded is not None:
@@ -128,7 +132,7 @@ def embedded_file(settings: Settings) -> Path | None:
                 f"PAPER_QA_LLM_GGUF={str(settings.llm_gguf)!r} is no file: give the path of a model"
             )
         return settings.llm_gguf
-    store = ModelStore(models_folder(settings))
+    store = model_store(settings)
     path = store.path(store.model())
     if path is None and settings.llm == "embedded":
         raise ConfigurationError(
@@ -137,9 +141,9 @@ def embedded_file(settings: Settings) -> Path | None:
     return path
 
 
-def models_folder(settings: Settings) -> Path:
+def model_store(settings: Settings) -> ModelStore:
     """Return where the files of embedded models lie."""
-    return settings.home / "models"
+    return ModelStore(settings.home / "models")
 
 
 def _load_embedded(path: Path, settings: Settings) -> "EmbeddedLLM":
