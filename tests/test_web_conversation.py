@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from paper_qa.domain import Turn
+from paper_qa.domain import Claim, KeyPassages, Stage, Turn
 from paper_qa.errors import LibraryError, ModelConnectionError, PaperQAError
 from paper_qa.web.conversation import FAULT, run_turn
 from paper_qa.web.examples import NUM_EXAMPLES, example_questions
@@ -81,6 +81,19 @@ def test_papers_that_only_the_answer_names_are_looked_up_and_removed_ones_left_o
     last = collect(ScriptedQA([VIDEO], [answer]))[-1]
 
     assert last.papers == (VIDEO,)
+
+
+def test_what_comes_before_a_long_wait_is_shown_however_quickly_it_came() -> None:
+    *before, answer = play("How?", PAPERS, claims())
+    found = [event for event in before if not isinstance(event, Claim)]
+    writing = [KeyPassages(tuple(claims())), Stage("Writing")]
+
+    states = collect(ScriptedQA(PAPERS, [*found, *writing, *claims(), answer]))
+
+    waiting = next(state for state in states if state.stage == "Writing")
+    assert waiting.papers == tuple(PAPERS)
+    assert waiting.passages == tuple(claims())
+    assert waiting.claims == ()
 
 
 def test_a_turn_waits_for_the_library_and_says_so() -> None:

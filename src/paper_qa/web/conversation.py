@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Protocol
 
-from paper_qa.domain import Answer, Event, Paper, Turn
+from paper_qa.domain import Claim, Event, Paper, Turn
 from paper_qa.errors import PaperQAError, UnknownPaperError
 from paper_qa.questions import QuestionError
 from paper_qa.web.preparation import Preparation
@@ -17,7 +17,7 @@ FAULT = "something went wrong inside the program; the terminal it was started fr
 
 logger = logging.getLogger(__name__)
 _MIN_STEP_S = 0.06
-"""Steps of the page that follow each other faster than this are left out."""
+"""Claims that follow each other faster than this are shown together."""
 
 
 class Asker(Protocol):
@@ -58,7 +58,9 @@ async def run_turn(
         async with aclosing(qa.astream(question, history=history)) as events:
             async for event in events:
                 turn = _with_missing_papers(qa, advance(turn, event))
-                if isinstance(event, Answer) or time.monotonic() - shown_at >= _MIN_STEP_S:
+                # Only claims come in a burst; after anything else the wait may be a long one.
+                is_late = time.monotonic() - shown_at >= _MIN_STEP_S
+                if is_late or not isinstance(event, Claim):
                     yield turn
                     shown_at = time.monotonic()
     except PaperQAError as error:
