@@ -167,7 +167,7 @@ def _figures(aligned: AlignedClaim) -> dict[str, float]:
         context = max(_context(aligned, source, placed, other) for source, other in same)
         worst_context = max(worst_context, 1.0 - context)
     return {
-        "foreign_figures": min(foreign, 2) / 2 + 0.5 * (foreign > 0),
+        "foreign_figures": float(foreign > 0),
         "figure_elsewhere": float(elsewhere > 0),
         "figure_context": worst_context,
         "percent_differs": float(percent > 0),
