@@ -7,14 +7,12 @@ import pytest
 from contract import assert_keeps_the_contract
 from openai_replies import Reply
 from openai_server import OpenAIServer
-from paper_qa.domain import Answer, KeyPassages, Paper, ScoredPaper
-from paper_qa.evidence import excerpts
+from paper_qa.domain import Answer, Claim, KeyPassages, Paper
 from paper_qa.llm.openai_compatible import OpenAICompatibleLLM
 from paper_qa.prompts import CUE, EXAMPLE, SYSTEM_BRIEF, brief_beginning, brief_messages
 from paper_qa.qa import PaperQA
 from paper_qa.questions import understand
 from seeds import MOMENTOR, seed_papers
-from test_extraction import evidence_of
 
 pytest_plugins = ["seed_library"]
 
@@ -42,11 +40,16 @@ def ask(qa: PaperQA, question: str = MOMENTOR) -> Answer:
     return answer
 
 
+def key_passages(qa: PaperQA) -> tuple[Claim, ...]:
+    (event,) = [event for event in qa.stream(MOMENTOR) if isinstance(event, KeyPassages)]
+    return event.passages
+
+
 def quoted(answer: Answer) -> list[str]:
     return [claim.text for claim in answer.claims if "“" in claim.text]
 
 
-def test_it_is_shown_sentences_and_not_whole_abstracts(server: OpenAIServer, qa: PaperQA):
+def test_it_is_shown_key_passages_and_not_whole_abstracts(server: OpenAIServer, qa: PaperQA):
     ask(qa)
 
     system, question, reply, asked = server.chats[-1].body["messages"]
@@ -55,6 +58,8 @@ def test_it_is_shown_sentences_and_not_whole_abstracts(server: OpenAIServer, qa:
     assert asked["content"].startswith(f"Question: {MOMENTOR}")
     assert asked["content"].endswith(CUE)
     assert len(asked["content"].split()) < 200
+    for passage in key_passages(qa):
+        assert passage.citations[0].quote in asked["content"]
 
 
 def test_what_comes_first_is_what_is_read_ahead(qa: PaperQA, server: OpenAIServer):
@@ -66,10 +71,9 @@ def test_what_comes_first_is_what_is_read_ahead(qa: PaperQA, server: OpenAIServe
 
 def test_key_passages_come_before_anything_is_written(qa: PaperQA):
     kinds = [type(event).__name__ for event in qa.stream(MOMENTOR)]
-    (passages,) = [event for event in qa.stream(MOMENTOR) if isinstance(event, KeyPassages)]
 
     assert kinds.index("Sources") < kinds.index("KeyPassages") < kinds.index("Claim")
-    assert all("“" in claim.text for claim in passages.passages)
+    assert all("“" in claim.text for claim in key_passages(qa))
 
 
 def test_what_it_leaves_out_is_completed_with_key_passages(qa: PaperQA, server: OpenAIServer):
@@ -82,15 +86,18 @@ def test_what_it_leaves_out_is_completed_with_key_passages(qa: PaperQA, server: 
 
 
 def test_what_it_has_covered_is_not_quoted_as_well(qa: PaperQA, server: OpenAIServer):
-    covered = " ".join(
-        claim.citations[0].quote
-        for claim in next(
-            event for event in qa.stream(MOMENTOR) if isinstance(event, KeyPassages)
-        ).passages
-    )
+    covered = " ".join(claim.citations[0].quote for claim in key_passages(qa))
     server.script(covered)
 
     assert quoted(ask(qa)) == []
+
+
+def test_what_it_has_hardly_touched_is_completed_too(qa: PaperQA, server: OpenAIServer):
+    *_, last = key_passages(qa)
+    touched = " ".join(last.citations[0].quote.split()[:5])
+    server.script(f"{GOOD} {touched}.")
+
+    assert len(quoted(ask(qa))) == 1
 
 
 def test_a_larger_model_is_not_completed(open_qa: Opener, server: OpenAIServer):
@@ -119,43 +126,16 @@ PAPERS = [
     paper(1, "One is about planning here.", "Two is about rewards there.", "Three has 12 tasks."),
     paper(2, "Four is another thing.", "Five says what comes out."),
 ]
-HITS = [ScoredPaper(PAPERS[0], 1.0), ScoredPaper(PAPERS[1], 0.95)]
-
-
-@pytest.mark.parametrize("max_words", [1, 5, 12, 30, 500])
-def test_excerpts_keep_to_their_budget_and_to_the_order_of_the_abstract(max_words: int):
-    evidence = evidence_of(*PAPERS)
-    shown = excerpts(understand("What is planned?"), HITS, evidence, max_words)
-
-    num_words = sum(len(text.split()) for _, text in shown)
-    longest = max(len(item.text.split()) for item in evidence)
-    assert 0 < num_words <= max(max_words, longest)
-    for item, text in shown:
-        kept = [
-            piece.text for piece in evidence if piece.text in text and piece.paper_id == item.id
-        ]
-        assert " ".join(kept) == text
-
-
-def test_of_compared_papers_each_is_shown():
-    shown = excerpts(understand("Compare one and two."), HITS, evidence_of(*PAPERS), 12)
-
-    assert [item.id for item, _ in shown] == ["p1", "p2"]
-
-
-def test_a_paper_that_is_far_behind_is_not_shown_for_one_answer():
-    hits = [HITS[0], ScoredPaper(PAPERS[1], 0.4)]
-    shown = excerpts(understand("What is planned?"), hits, evidence_of(*PAPERS), 500)
-
-    assert [item.id for item, _ in shown] == ["p1"]
 
 
 def test_a_follow_up_is_asked_as_it_stands_alone():
     question = understand("And then?")
-    (*_, (role, asked)) = brief_messages(question, [(PAPERS[0], "One.")])
+    shown = [(PAPERS[0], ["One.", "Two\nlines."]), (PAPERS[1], ["Three."])]
+    (*_, (role, asked)) = brief_messages(question, shown)
 
+    passages = "[1] Title 1\n1. One.\n2. Two lines.\n[2] Title 2\n3. Three."
     assert role == "user"
-    assert asked == f"Question: And then?\n\nExcerpts:\n[1] Title 1\nOne.\n\n{CUE}"
+    assert asked == f"Question: And then?\n\nPassages:\n{passages}\n\n{CUE}"
 
 
 def test_a_sentence_that_the_limit_cut_off_is_left_out(qa: PaperQA, server: OpenAIServer):

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from paper_qa.citing import Numbering, compose, refer, without_stop
@@ -36,6 +37,7 @@ ABSTENTIONS: dict[AbstainReason, str] = {
 }
 
 MAX_MISSING = 0.5  # of the key passages, that an answer may do without
+MIN_TOLD = 0.4  # of the number of words of a passage, to be counted as told
 MAX_WORDS = 120  # of an answer that key passages complete
 
 
@@ -87,15 +89,16 @@ class AnswerInProgress:
         """Tell whether anything was written, supported or not."""
         return bool(self.claims or self.withheld)
 
-    def is_new(self, text: str, shown: Sequence[tuple[Paper, str]] = ()) -> bool:
-        """Tell whether this has not been said before, by the title of a paper that was shown.
+    def is_new(self, text: str, papers: Sequence[Paper] = ()) -> bool:
+        """Tell whether this has not been said before, nor is the title of one of the papers.
 
         Small models repeat themselves, and what they read.
         """
         said = [claim.text for claim in self.claims] + [item.text for item in self.withheld]
-        said += [paper.title for paper, _ in shown]
+        said += [paper.title for paper in papers]
         return without_stop(text) not in map(without_stop, said)
 
+    @cached_property
     def key_passages(self) -> tuple[Claim, ...]:
         """Return what extraction would quote, numbered by itself."""
         task = self.task
@@ -103,14 +106,14 @@ class AnswerInProgress:
 
     def extracted(self) -> list[Claim]:
         """Return the key passages, less those that are cited already."""
-        return [self._renumbered(claim) for claim in self._not_cited(self.key_passages())]
+        return [self._renumbered(claim) for claim in self._not_cited(self.key_passages)]
 
     def completion(self) -> Claim | None:
         """Return the key passage to complete what a model wrote with: the best that it left out.
 
         None where it has covered half of what extraction would quote, or has written a lot.
         """
-        chosen = self.key_passages()
+        chosen = self.key_passages
         missing = self._not_cited(chosen)
         if self.task.question.kind == "summary" or len(missing) <= MAX_MISSING * len(chosen):
             return None
@@ -120,17 +123,17 @@ class AnswerInProgress:
         return self._renumbered(best) if num_words <= MAX_WORDS else None
 
     def _not_cited(self, passages: Sequence[Claim]) -> list[Claim]:
-        return [claim for claim in passages if not self._is_cited(claim.citations[0])]
+        return [claim for claim in passages if not self._is_told(claim.citations[0])]
 
-    def _is_cited(self, passage: Citation) -> bool:
-        """Tell whether a claim cites words of this passage."""
-        return any(
-            citation.paper_id == passage.paper_id
-            and citation.start < passage.end
-            and passage.start < citation.end
+    def _is_told(self, passage: Citation) -> bool:
+        """Tell whether the claims that cite words of this passage say a good part of it."""
+        telling = [
+            claim
             for claim in self.claims
-            for citation in claim.citations
-        )
+            if any(_overlap(citation, passage) for citation in claim.citations)
+        ]
+        num_words = sum(len(claim.text.split()) for claim in telling)
+        return num_words >= MIN_TOLD * len(passage.quote.split())
 
     def _renumbered(self, claim: Claim) -> Claim:
         cited = claim.citations[0]
@@ -176,6 +179,11 @@ class AnswerInProgress:
 
     def _elapsed(self) -> float:
         return time.monotonic() - self.task.started
+
+
+def _overlap(one: Citation, other: Citation) -> bool:
+    same_paper = one.paper_id == other.paper_id
+    return same_paper and one.start < other.end and other.start < one.end
 
 
 def _place(passage: Claim) -> tuple[str, int]:

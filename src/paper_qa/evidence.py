@@ -8,18 +8,16 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from pydantic import PrivateAttr
 
-from paper_qa.domain import Evidence, Paper, ScoredPaper, Span
+from paper_qa.domain import Evidence, ScoredPaper, Span
 from paper_qa.nodes import evidence_node, question_of, scored_paper
 from paper_qa.questions import Question
 from paper_qa.sentences import split_sentences
 from paper_qa.word_index import PaperWords, QuestionWords, WordIndex
 
 NUM_PAPERS_READ = {"answer": 3, "compare": 4}
-LATER_PAPER = 0.12  # what a sentence has to be better by, for each paper before its own
 LATER_BONUS = 0.2  # of the last sentence; abstracts set the scene first, then tell what was found
-# Of the best paper's score, for a paper to be listed, to be part of the summary of a topic, or to
-# be shown to a small model beside the best one.
-MIN_SHARE = {"list": 0.55, "summary": 0.65, "answer": 0.97}
+# Of the best paper's score, for a paper to be listed, or to be part of the summary of a topic.
+MIN_SHARE = {"list": 0.55, "summary": 0.65}
 
 
 class EvidenceSelector(BaseNodePostprocessor):
@@ -64,45 +62,6 @@ def papers_to_read(question: Question, hits: Sequence[ScoredPaper]) -> Sequence[
     if not hits or question.kind in NUM_PAPERS_READ:
         return hits[: NUM_PAPERS_READ.get(question.kind, 0)]
     return [hit for hit in hits if hit.score >= MIN_SHARE[question.kind] * hits[0].score]
-
-
-def excerpts(
-    question: Question,
-    hits: Sequence[ScoredPaper],
-    evidence: Sequence[Evidence],
-    max_words: int,
-) -> list[tuple[Paper, str]]:
-    """Return papers with the sentences of theirs that matter most, not many words in all.
-
-    Of the best paper's sentences more come in than of the next ones', but one of each that may be
-    listed or compared.
-    """
-    read = papers_to_read(question, hits)
-    if question.kind == "answer":
-        read = [hit for hit in read if hit.score >= MIN_SHARE["answer"] * read[0].score]
-    place = {hit.paper.id: number for number, hit in enumerate(read)}
-    ranked = sorted(
-        (item for item in evidence if item.paper_id in place),
-        key=lambda item: (LATER_PAPER * place[item.paper_id] - item.score, item.start),
-    )
-    best: dict[str, Evidence] = {}
-    for item in ranked:
-        best.setdefault(item.paper_id, item)
-    first = list(best.values()) if question.kind != "answer" else []
-    chosen: list[Evidence] = []
-    num_words = 0
-    for item in dict.fromkeys([*first, *ranked]):
-        length = len(item.text.split())
-        if chosen and num_words + length > max_words:
-            break
-        num_words += length
-        chosen.append(item)
-    texts = {key: [item for item in chosen if item.paper_id == key] for key in place}
-    return [
-        (hit.paper, " ".join(item.text for item in sorted(items, key=lambda item: item.start)))
-        for hit in read
-        if (items := texts[hit.paper.id])
-    ]
 
 
 def _sentences(hit: ScoredPaper, asked: QuestionWords, words: PaperWords) -> list[Evidence]:

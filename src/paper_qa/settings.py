@@ -34,6 +34,7 @@ class Settings(BaseSettings):
     llm_api_key: SecretStr = SecretStr("")
     llm_model: str = ""
     llm_timeout: float = Field(default=120.0, gt=0, le=3600)
+    llm_context: int = Field(default=8192, gt=0)
     llm_gguf: Path | None = None
     llm_idle_minutes: float = Field(default=0.0, ge=0, le=10_000)
     model_pull: Literal["auto", "never"] = "auto"

@@ -33,8 +33,8 @@ from paper_qa.domain import (
 )
 from paper_qa.drafting import Draft, clean_sentence
 from paper_qa.errors import ConfigurationError, ContextLengthError, ModelError, QuestionError
-from paper_qa.evidence import excerpts, papers_to_read
-from paper_qa.extraction import choose, telling
+from paper_qa.evidence import papers_to_read
+from paper_qa.extraction import choose
 from paper_qa.grounding import Grounder
 from paper_qa.llm.blocking import iterate
 from paper_qa.nodes import evidence_of, question_of
@@ -46,8 +46,7 @@ from paper_qa.word_index import WordIndex
 _T = TypeVar("_T")
 
 NUM_SENTENCES_SHRUNK = 3
-SMALL_CONTEXT = 4096  # tokens; a model that reads no more is shown sentences, not abstracts
-NUM_WORDS_SHOWN, NUM_WORDS_SHRUNK = 150, 80
+SMALL_CONTEXT = 4096  # tokens; a model that reads no more is shown key passages, not abstracts
 MAX_QUERY_CHARACTERS = 500  # of a question that a model has rewritten
 MAX_REWRITE_S = 20.0
 EXTRACTIVE = "extractive"
@@ -150,7 +149,7 @@ class GroundedSynthesizer(BaseSynthesizer):
                 yield progress.add(claim)
             yield progress.answer()
             return
-        yield KeyPassages(progress.key_passages())
+        yield KeyPassages(progress.key_passages)
         async with aclosing(self._write(llm, progress)) as events:
             async for event in events:
                 yield event
@@ -195,15 +194,12 @@ class GroundedSynthesizer(BaseSynthesizer):
         task = progress.task
         draft = Draft()
         if _is_small(llm):
-            shown = excerpts(
-                task.question,
-                task.hits,
-                telling(task.question, task.evidence),
-                NUM_WORDS_SHRUNK if shrunk else NUM_WORDS_SHOWN,
-            )
-            asked = brief_messages(task.question, shown)
+            passages = _by_paper(progress, NUM_SENTENCES_SHRUNK if shrunk else None)
+            papers = [paper for paper, _ in passages]
+            asked = brief_messages(task.question, passages)
         else:
             shown = _shown(task, shrunk=shrunk)
+            papers = [paper for paper, _ in shown]
             asked = messages(task.question, shown, task.history)
         try:
             async with aclosing(draft.sentences(llm, asked)) as sentences:
@@ -212,16 +208,16 @@ class GroundedSynthesizer(BaseSynthesizer):
                     if NOT_ANSWERED.lower() in text.lower():
                         progress.declined = True
                         return
-                    if any(map(str.isalnum, text)) and progress.is_new(text, shown):
-                        yield await asyncio.to_thread(self._checked, text, shown, progress)
+                    if any(map(str.isalnum, text)) and progress.is_new(text, papers):
+                        yield await asyncio.to_thread(self._checked, text, papers, progress)
         finally:
             progress.usage = _added(progress.usage, draft.usage)
             progress.model = _name_of(llm)
 
     def _checked(
-        self, text: str, shown: Sequence[tuple[Paper, str]], progress: AnswerInProgress
+        self, text: str, papers: Sequence[Paper], progress: AnswerInProgress
     ) -> Claim | Withheld:
-        support = self._grounder.ground(text, [paper for paper, _ in shown])
+        support = self._grounder.ground(text, papers)
         score = round(support.score, 4)
         if support.verdict == "supported":
             citations = [progress.numbering.cite(paper, span) for paper, span in support.spans]
@@ -326,13 +322,21 @@ def _shown(task: Task, *, shrunk: bool) -> list[tuple[Paper, str]]:
     ]
 
 
+def _by_paper(progress: AnswerInProgress, k: int | None) -> list[tuple[Paper, list[str]]]:
+    """Return the first ``k`` key passages, or all, as the abstracts have them, paper by paper."""
+    quotes: dict[str, list[str]] = {}
+    for claim in progress.key_passages[:k]:
+        quotes.setdefault(claim.citations[0].paper_id, []).append(claim.citations[0].quote)
+    return [(progress.task.papers[key], texts) for key, texts in quotes.items()]
+
+
 def _is_listing(task: Task) -> bool:
     """Tell whether many papers are asked for, of which a small model would leave most out."""
     return len(papers_to_read(task.question, task.hits)) > 1 and task.question.asks_for_papers
 
 
 def _is_small(llm: LLM) -> bool:
-    """Tell whether a model reads so little that it is shown single sentences only."""
+    """Tell whether a model reads so little that it only puts key passages in plain words."""
     return llm.metadata.context_window <= SMALL_CONTEXT
 
 

@@ -117,6 +117,7 @@ def load_endpoint(settings: Settings) -> "LLM | None":
         model=settings.llm_model,
         api_key=key,
         timeout=settings.llm_timeout,
+        context_window=settings.llm_context,
     )
 
 

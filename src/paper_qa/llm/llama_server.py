@@ -33,7 +33,7 @@ class LlamaModel:
     path: Path
     name: str
     context_length: int = 4096
-    max_tokens: int = 160
+    max_tokens: int = 220
 
 
 @dataclass
