@@ -30,6 +30,8 @@ from paper_qa.corpus import read_seeds, seeds_folder
 from paper_qa.differences import differences
 from paper_qa.domain import Paper
 from paper_qa.embedding import OnnxEmbedding, hidden_states
+from paper_qa.evaluation import measures, read_claims
+from paper_qa.evaluation.claims import f1_ratios
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.append(str(PROJECT / "tools"))
@@ -67,8 +69,10 @@ def main() -> None:
 def claims_of_seeds(path: Path) -> list[Case]:
     """Return the claims about the seeds."""
     papers = {paper.id: paper for paper in read_seeds(seeds_folder())}
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    return [Case(row["claim"], papers[row["paper_id"]], row["label"], row["kind"]) for row in rows]
+    return [
+        Case(judged.claim, papers[judged.paper_id], judged.label, judged.kind)
+        for judged in read_claims(path)
+    ]
 
 
 def claims_of_scifact(folder: Path) -> list[Case]:
@@ -176,14 +180,13 @@ def f1_of(scores: Values, cases: Sequence[Case]) -> float:
 
 
 def f1(accepted: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
-    """Return the F1 of what is accepted."""
-    return float(2 * (accepted & true).sum() / max(accepted.sum() + true.sum(), 1))
+    """Return the F1 of what is accepted; 0 where nothing is, and nothing should be."""
+    return f1_ratios(accepted.tolist(), true.tolist()).value or 0.0
 
 
 def auroc(scores: Values, true: NDArray[np.bool_]) -> float:
-    """Return the chance that a true one scores higher than another, a tie counting half."""
-    higher = scores[true][:, np.newaxis] - scores[~true][np.newaxis]
-    return float(((higher > 0) + 0.5 * (higher == 0)).mean())
+    """Return how well the scores tell the true ones from the others."""
+    return measures.auroc(scores[true].tolist(), scores[~true].tolist())
 
 
 def time_of_reading(claims: Sequence[str]) -> float:

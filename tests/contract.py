@@ -30,7 +30,7 @@ KEYS: dict[str, list[str]] = {
     ],
     "claims": ["text", "support", "score", "citations"],
     "claims.citations": ["number", "paper_id", "start", "end", "quote"],
-    "withheld": ["text", "score"],
+    "withheld": ["text", "score", "reason", "quote"],
     "references": REFERENCE_KEYS,
     "see": REFERENCE_KEYS[1:],
     "retrieved": ["paper_id", "score"],

@@ -9,7 +9,7 @@ from llama_index.core.llms import LLM, ChatMessage, ChatResponse, MockLLM
 
 from fakes import ScriptedLLM
 from paper_qa.domain import Usage
-from paper_qa.drafting import Draft, clean_sentence
+from paper_qa.drafting import Draft, clean_sentence, in_third_person
 from paper_qa.errors import ModelError
 
 ANSWER = (
@@ -157,18 +157,65 @@ def test_the_error_of_a_model_comes_after_the_sentences_before_it():
         ("**It works.**", "It works."),
         ("__It works.__", "It works."),
         ("Alone: [1]", "Alone:"),
+        ("It works [0].", "It works."),
+        ("It works [^2].", "It works."),
+        ("It works【4†source】.", "It works."),
+        ("It works [Summary of the paper].", "It works."),
+        ("It works [Abstract 2], as they say.", "It works, as they say."),
+        ("It works (Smith 2024) well.", "It works well."),
+        ("It works (see Smith & Jones, 2024b; Lee et al., 2019).", "It works."),
+        ("It works (Smith et al., 2024).", "It works."),
+        ("Answer: It works.", "It works."),
+        ("### Response: It works.", "It works."),
+        ("It works.<|im_end|>", "It works."),
+        ("<s>[INST] It works.", "It works."),
         ("It works [100].", "It works."),
         # What is no marker stays.
         ("**Momentor** works.", "**Momentor** works."),
-        ("We use [3H] and $[a, b]$ here.", "The authors use [3H] and $[a, b]$ here."),
-        ("In our tests we win.", "In their tests they win."),
-        ("They write “we win”.", "They write “we win”."),
+        ("We use [3H] and $[a, b]$ here.", "We use [3H] and $[a, b]$ here."),
         ("See [1](https://example.org).", "See [1](https://example.org)."),
         ("It has 10 tasks.", "It has 10 tasks."),
         ("3.5 is enough.", "3.5 is enough."),
         ("All values are in [0, 1] here.", "All values are in [0, 1] here."),
+        ("Take x[0] and [3H]thymidine.", "Take x[0] and [3H]thymidine."),
+        ("It helps (n = 1500; p < 0.001).", "It helps (n = 1500; p < 0.001)."),
+        ("It helps (in 2024) and (BERT, RoBERTa).", "It helps (in 2024) and (BERT, RoBERTa)."),
+        ("A [12]C atom is left.", "A [12]C atom is left."),
+        ("The paper [sic] says so.", "The paper [sic] says so."),
         ("With $x \\in [1,2]$ it holds [1].", "With $x \\in [1,2]$ it holds."),
     ],
 )
 def test_markers_bullets_and_emphasis_of_the_model_are_taken_out(sentence: str, expected: str):
     assert shown(sentence) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "told"),
+    [
+        ("We win.", "Hu et al. win."),
+        (
+            "In our tests we win, which helps us.",
+            "In Hu et al.'s tests they win, which helps them.",
+        ),
+        ("Our model is ours.", "Hu et al.'s model is theirs."),
+        ("They write “we win”.", "They write “we win”."),
+        ("Hours of use in the US are west of here.", "Hours of use in the US are west of here."),
+    ],
+)
+def test_we_are_the_authors(sentence: str, told: str):
+    assert in_third_person(sentence, "Hu et al.") == told
+
+
+def test_authors_without_a_name_begin_a_sentence_with_a_capital():
+    assert in_third_person("Our tests show it; we win.", "the authors") == (
+        "The authors' tests show it; they win."
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["in [1, 2] and [7]", "after Golubeva (Gur-Ari, 2021)", "[Source A]"]
+)
+def test_what_the_abstract_itself_has_is_no_marker(text: str):
+    assert clean_sentence(f"It holds {text}.", f"We say that it holds {text} here.") == (
+        f"It holds {text}."
+    )

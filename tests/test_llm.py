@@ -467,7 +467,9 @@ def test_an_endpoint_is_used_without_the_key_of_openai(
     server, choice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    settings = load_settings(llm=choice, llm_base_url=server.base_url, llm_model="m", llm_timeout=7)
+    settings = load_settings(
+        llm=choice, llm_base_url=server.base_url, llm_model="m", llm_timeout=7, llm_context=4096
+    )
 
     llm = load_endpoint(settings)
 

@@ -100,6 +100,32 @@ def test_what_it_has_hardly_touched_is_completed_too(qa: PaperQA, server: OpenAI
     assert len(quoted(ask(qa))) == 1
 
 
+def test_what_it_copied_is_said_of_the_authors(qa: PaperQA, server: OpenAIServer):
+    server.script(
+        "We propose Momentor, a Video-LLM for fine-grained temporal understanding. "
+        "We train Momentor on Moment-10M."
+    )
+
+    first, second, *_ = (claim.text for claim in ask(qa).claims)
+    assert first.startswith("Qian et al. propose Momentor")
+    assert second.startswith("The authors train Momentor")
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        "Momentor: Advancing Video Large Language Model with Fine-Grained Temporal Reasoning.",
+        "Advancing video large language model with fine-grained temporal reasoning.",
+    ],
+)
+def test_the_title_is_no_sentence_of_the_answer(qa: PaperQA, server: OpenAIServer, echo: str):
+    server.script(f"{echo} {GOOD} {BETTER}")
+
+    answer = ask(qa)
+    assert [claim.text for claim in answer.claims][:2] == [GOOD[:-1], BETTER[:-1]]
+    assert answer.withheld == ()
+
+
 def test_a_larger_model_is_not_completed(open_qa: Opener, server: OpenAIServer):
     server.script(GOOD)
     large = OpenAICompatibleLLM(base_url=server.base_url, model="m")

@@ -419,7 +419,8 @@ def test_a_stream_that_is_cut_keeps_what_was_checked_and_adds_the_passages(
     assert answer.claims[0].text == GOOD.removesuffix(" [1].")
     quotes = [claim.citations[0].quote for claim in answer.claims]
     assert len(quotes) == len(set(quotes))
-    assert set(passages(seed_qa)) <= set(quotes)
+    for passage in passages(seed_qa):
+        assert any(quote in passage for quote in quotes)
     assert answer.withheld == ()  # half a sentence is none
 
 

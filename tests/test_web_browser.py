@@ -6,14 +6,16 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
+from model_server import environment, model_server
 from openai_replies import Reply, wrong_key
 from openai_server import OpenAIServer
 from paper_qa.domain import Claim, Turn, Withheld
 from paper_qa.errors import LibraryError, ModelConnectionError
+from paper_qa.llm.model_files import read_models
 from paper_qa.qa import PaperQA
 from paper_qa.settings import load_settings
 from scripted_qa import ScriptedQA, play, quote_of, reference_to
-from web_browser import ChatPage, chat_page, chromium, served, window
+from web_browser import ChatPage, chat_page, chromium, served, serving, window
 from web_papers import ALIGN, ENGINE, EVIL, GRAPHS, HOSTILE, PAPERS, STRONG, VIDEO, claims
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
@@ -90,6 +92,27 @@ def real_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 # ---- the real thing, over the seeds ------------------------------------------------------------
+
+
+def test_key_passages_answer_while_the_model_is_being_fetched(
+    chat: ChatPage, real_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert real_url  # the library is built
+    home = tmp_path_factory.getbasetemp() / "chat-home"
+    with model_server() as hub:
+        hub.hub.size, hub.hub.pause_s = read_models()[0].num_bytes, 0.02
+        with serving("--pull", "--home", str(home), environment=environment(hub)) as url:
+            chat.open(url)
+            progress = chat.page.locator(".prep")
+            expect(progress).to_contain_text("Until then, key passages: fetching the model")
+            expect(progress).to_contain_text("of 1,117,320,768")
+            seen = progress.inner_text()
+
+            answer = chat.ask(QUESTION)
+
+            expect(answer).to_contain_text("Key passages")
+            expect(progress).not_to_have_text(seen)
+            chat.picture("model-on-its-way")
 
 
 def test_an_example_question_is_answered_and_its_citation_opens_the_words(

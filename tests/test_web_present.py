@@ -119,6 +119,25 @@ def test_notes_and_withheld_sentences_stand_under_the_answer() -> None:
     assert lines[-1] == "*The model was slow*"
 
 
+@pytest.mark.parametrize(
+    ("withheld", "why"),
+    [
+        (
+            Withheld("Twice.", 0.1, "contradicted", "Once [3] <i>."),
+            f"The abstract says: “Once [{INERT}3] <{INERT}i>.”",
+        ),
+        (
+            Withheld("It won.", 0.0, "refers_back"),
+            "It speaks of the sentence before, which was withheld.",
+        ),
+    ],
+)
+def test_a_withheld_sentence_says_why(withheld: Withheld, why: str) -> None:
+    text = message(answered(withheld=(withheld,)))
+
+    assert f"> - {withheld.text} ({why})" in text.splitlines()
+
+
 def test_one_withheld_sentence_is_singular() -> None:
     text = message(answered(withheld=(Withheld("Twice.", 0.1),)))
 

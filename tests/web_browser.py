@@ -5,10 +5,14 @@ writes an error to its console. Set CHAT_SCREENSHOTS to a folder to get pictures
 """
 
 import os
+import re
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +55,24 @@ def served(qa: Any) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join()
+
+
+@contextmanager
+def serving(*options: str, environment: Mapping[str, str]) -> Iterator[str]:
+    """Run ``paper-qa serve`` as a program of its own, and yield its address."""
+    command = [sys.executable, "-m", "paper_qa", "serve", "--port", "0", "--no-open", *options]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PAPER_QA_")}
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**kept, **environment}
+    )
+    assert process.stdout
+    try:
+        told = re.search(r"http://\S+", process.stdout.readline())
+        assert told, "the chat did not start"
+        yield told[0]
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
 
 
 @contextmanager

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paper_qa.domain import Paper, Span
+from paper_qa.injection import are_adjacent, is_instruction, statements
 from paper_qa.late_interaction import EncodedWords
 from paper_qa.lexicon import load_lexicon
-from paper_qa.sentences import split_sentences
 from paper_qa.tokens import Token, part_stems, tokens_of
 from paper_qa.word_index import PaperWords
 
@@ -186,13 +186,17 @@ def _windows(
     weights: NDArray[np.float64],
     longest: int = MAX_SENTENCES,
 ) -> list[Window]:
-    sentences = split_sentences(source.paper.abstract)
+    sentences = statements(source.paper.abstract)
     starts = np.array([token.span.start for token in source.tokens])
-    title = covered_by(source.likeness[np.ix_(places, np.flatnonzero(starts < 0).tolist())])
+    titled = np.flatnonzero(starts < 0) if not is_instruction(source.paper.title) else []
+    title = covered_by(source.likeness[np.ix_(places, list(titled))])
     found: list[Window] = []
     for size in range(1, min(longest, len(sentences)) + 1):
         for first in range(len(sentences) - size + 1):
-            span = Span(sentences[first].start, sentences[first + size - 1].end)
+            chosen = sentences[first : first + size]
+            span = Span(chosen[0].start, chosen[-1].end)
+            if not are_adjacent(source.paper.abstract, chosen):
+                continue
             inside = np.flatnonzero((starts >= span.start) & (starts < span.end))
             if not len(inside):
                 continue
@@ -200,8 +204,8 @@ def _windows(
             # The title names what the abstract speaks of.
             covered = np.maximum(covered_by(likeness[list(places)]), title)
             coverage = float(weights @ covered / weights.sum())
-            chosen = tuple(source.tokens[at] for at in inside)
-            found.append(Window(((source, span),), chosen, likeness, covered, coverage, size))
+            tokens = tuple(source.tokens[at] for at in inside)
+            found.append(Window(((source, span),), tokens, likeness, covered, coverage, size))
     return found
 
 

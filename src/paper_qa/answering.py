@@ -1,12 +1,14 @@
 """An answer while it is being made: claims, numbers, notes, and the time that it took."""
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from paper_qa.citing import Numbering, compose, refer, without_stop
+from paper_qa.anaphora import Thread
+from paper_qa.citing import Numbering, compose, refer, short_authors, without_stop
 from paper_qa.domain import (
     AbstainReason,
     Answer,
@@ -21,9 +23,11 @@ from paper_qa.domain import (
     Usage,
     Withheld,
 )
+from paper_qa.drafting import in_third_person
 from paper_qa.extraction import extract
 from paper_qa.questions import Question
 
+_WORD = re.compile(r"\w+")
 NUM_SEE = 3
 NUM_RETRIEVED = 10
 
@@ -36,6 +40,7 @@ ABSTENTIONS: dict[AbstainReason, str] = {
     ),
 }
 
+THE_AUTHORS = "the authors"  # where nobody is named
 MAX_MISSING = 0.5  # of the key passages, that an answer may do without
 MIN_TOLD = 0.4  # of the number of words of a passage, to be counted as told
 MAX_WORDS = 120  # of an answer that key passages complete
@@ -70,6 +75,8 @@ class AnswerInProgress:
         self.claims: list[Claim] = []
         self.withheld: list[Withheld] = []
         self.notes = list(task.notes)
+        self.thread = Thread()
+        self._introduced: set[str] = set()  # papers whose authors have been named
         self.declined = False  # the model said that the abstracts do not answer
         self.usage = task.usage
         self.confidence = 0.0
@@ -79,7 +86,14 @@ class AnswerInProgress:
         """Take a claim in, and give it back."""
         self._first_claim_s = self._first_claim_s or self._elapsed()
         self.claims.append(claim)
+        self.thread.follow(claim.text, is_shown=True)
         return claim
+
+    def withhold(self, withheld: Withheld) -> Withheld:
+        """Keep a sentence out of the answer, and give it back."""
+        self.withheld.append(withheld)
+        self.thread.follow(withheld.text, is_shown=False)
+        return withheld
 
     def is_supported(self) -> bool:
         """Tell whether anything that was written rests on the abstracts."""
@@ -90,13 +104,24 @@ class AnswerInProgress:
         return bool(self.claims or self.withheld)
 
     def is_new(self, text: str, papers: Sequence[Paper] = ()) -> bool:
-        """Tell whether this has not been said before, nor is the title of one of the papers.
+        """Tell whether this has not been said before, nor is (a part of) a paper's title.
 
         Small models repeat themselves, and what they read.
         """
         said = [claim.text for claim in self.claims] + [item.text for item in self.withheld]
-        said += [paper.title for paper in papers]
-        return without_stop(text) not in map(without_stop, said)
+        if without_stop(text) in map(without_stop, said):
+            return False
+        return not any(_is_of_title(text, paper.title) for paper in papers)
+
+    def attributed(self, text: str, papers: Sequence[Paper]) -> str:
+        """Return a sentence without "we": the first of a paper names who they are."""
+        ids = {paper.id for paper in papers}
+        told = in_third_person(text, THE_AUTHORS)
+        if told == text or len(ids) != 1 or ids <= self._introduced:
+            return told
+        self._introduced |= ids
+        several = len(papers[0].authors) > 1
+        return in_third_person(text, short_authors(papers[0])) if several else told
 
     @cached_property
     def key_passages(self) -> tuple[Claim, ...]:
@@ -179,6 +204,12 @@ class AnswerInProgress:
 
     def _elapsed(self) -> float:
         return time.monotonic() - self.task.started
+
+
+def _is_of_title(text: str, title: str) -> bool:
+    """Tell whether a sentence is a title, or a good part of one."""
+    words, titled = (" ".join(_WORD.findall(part.lower())) for part in (text, title))
+    return words == titled or (words.count(" ") >= 3 and f" {words} " in f" {titled} ")
 
 
 def _overlap(one: Citation, other: Citation) -> bool:

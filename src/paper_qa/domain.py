@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, cast
 
 Support = Literal["supported", "computed", "contradicted", "not_mentioned"]
+WithheldReason = Literal["contradicted", "not_mentioned", "refers_back"]
 AbstainReason = Literal["no_evidence", "not_in_abstract", "language"]
 Role = Literal["user", "assistant"]
 
@@ -105,10 +106,16 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A sentence that nothing supports, kept out of the answer."""
+    """A sentence that nothing supports, kept out of the answer, and why.
+
+    ``quote`` has the words of an abstract that contradict it. A sentence may also go because it
+    speaks of the one before ("it", "they"), which was withheld.
+    """
 
     text: str
     score: float
+    reason: WithheldReason = "not_mentioned"
+    quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,26 @@ from paper_qa.errors import ModelError, PaperQAError
 from paper_qa.llm.reply import finish_reason_of, usage_of
 from paper_qa.sentences import MATHS, outside_maths, split_sentences
 
-_MARKER = re.compile(r"\s*\[\s*[1-9]\d{0,2}(?:\s*[,;–-]\s*[1-9]\d{0,2})*\s*\](?!\()")
+_MARKER = re.compile(
+    r"""
+    \s*\[\s*\^?[1-9]\d{0,2}(?:\s*[,;–-]\s*[1-9]\d{0,2})*\s*\](?![\w(])  # [7], [1, 2], [1-3], [^1]
+    | \s+\[\s*0\s*\](?![\w(])
+    | \s*【[^】\n]{0,60}】                                               # 【1†source】
+    | \s*\[(?:abstract|citation|document|excerpt|paper|passage|ref|reference|source|summary)s?\b
+      [^\]\n]{0,80}\](?!\()
+    | \s*\((?:see\s|cf\.\s|e\.g\.,?\s)?(?-i:[A-Z])[\w.'’-]+          # (Smith et al., 2024)
+      (?:[\s,&]+(?:and|et|al\.?|(?-i:[A-Z])[\w.'’-]*))*,?\s+(?:19|20)\d\d[a-z]?(?:\s*;[^()]*)?\)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_DEBRIS = re.compile(
+    r"<\|[^|>\n]{1,40}\|>|</?s>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>"
+    r"|^(?:\#+\s*)?(?:answer|assistant|response)\s*:\s*",
+    re.IGNORECASE,
+)
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _WRAPPING = re.compile(r"^(?:\*\*|__)(.*?)(?:\*\*|__)$", re.DOTALL)
+_FIRST_PERSON = re.compile(r"\b(?:[Ww]e|[Oo]urs?|us|[Oo]urselves)\b")
 _QUOTING = re.compile('[“”"«»]')
 _ENDED = re.compile(r"[.!?…。！？][\s\"'”’)\]]*$")
 _MAY_END = re.compile(r"[.!?…]\S*\s+\S|[。！？\n]")
@@ -87,19 +104,42 @@ def whole_sentences(text: str) -> list[str]:
     return [*all_sentences(text[:start]), *all_sentences(last_line)[:-1]]
 
 
-def clean_sentence(sentence: str) -> str:
+def clean_sentence(sentence: str, sources: str = "") -> str:
     """Return a model's sentence without its own markers and the emphasis around it.
 
-    What it copied in the first person is put into the third: "we" are not the authors.
+    Args:
+        sentence: what the model wrote.
+        sources: what it was shown; what looks like a marker there is none.
     """
-    text = outside_maths(lambda part: _MARKER.sub("", part), sentence).strip()
+
+    def unmarked(part: str) -> str:
+        return _MARKER.sub(lambda found: found[0] if found[0].strip() in sources else "", part)
+
+    text = outside_maths(unmarked, _DEBRIS.sub("", sentence)).strip()
     wrapped = _WRAPPING.match(text)
-    text = (wrapped[1] if wrapped else text).strip()
-    return text if _QUOTING.search(text) else _in_third_person(text)
+    return (wrapped[1] if wrapped else text).strip()
 
 
-def _in_third_person(sentence: str) -> str:
-    text = re.sub(r"^We\b", "The authors", sentence)
-    text = re.sub(r"\b[Ww]e\b", "they", text)
-    text = re.sub(r"\bour\b", "their", re.sub(r"\bOur\b", "Their", text))
-    return re.sub(r"\bus\b", "them", text)
+def in_third_person(sentence: str, authors: str) -> str:
+    """Return a sentence without "we": what a model copied is the authors' to say, not ours.
+
+    The first "we" or "our" becomes ``authors``, in the plural, the further ones "they".
+    """
+    if _QUOTING.search(sentence):
+        return sentence
+    later = {
+        "we": "they",
+        "our": "their",
+        "us": "them",
+        "ours": "theirs",
+        "ourselves": "themselves",
+    }
+    possessive = f"{authors}'" if authors.endswith("s") else f"{authors}'s"
+    first = {**later, "we": authors, "our": possessive, "us": authors}
+    words = iter((first,))
+
+    def other(match: re.Match[str]) -> str:
+        found = next(words, later)[match[0].lower()]
+        return found[:1].upper() + found[1:] if match[0][0].isupper() else found
+
+    return _FIRST_PERSON.sub(other, sentence)

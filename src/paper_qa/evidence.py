@@ -9,9 +9,9 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from pydantic import PrivateAttr
 
 from paper_qa.domain import Evidence, ScoredPaper, Span
+from paper_qa.injection import statements
 from paper_qa.nodes import evidence_node, question_of, scored_paper
 from paper_qa.questions import Question
-from paper_qa.sentences import split_sentences
 from paper_qa.word_index import PaperWords, QuestionWords, WordIndex
 
 NUM_PAPERS_READ = {"answer": 3, "compare": 4}
@@ -66,7 +66,7 @@ def papers_to_read(question: Question, hits: Sequence[ScoredPaper]) -> Sequence[
 
 def _sentences(hit: ScoredPaper, asked: QuestionWords, words: PaperWords) -> list[Evidence]:
     abstract = hit.paper.abstract
-    spans = split_sentences(abstract)
+    spans = statements(abstract)
     scores = relevance(asked, words, spans)
     return [
         Evidence(

@@ -87,6 +87,13 @@ def _listed(item: Evidence, paper: Paper, numbering: Numbering) -> Claim:
     return verbatim(text, item, paper, numbering)
 
 
+def contrasted(paper: Paper, span: Span, numbering: Numbering) -> Claim:
+    """Return a claim that quotes a paper against what was said before."""
+    quote = without_stop(paper.abstract[span.start : span.end])
+    text = f"By contrast, {short_authors(paper)}: “{quote}”"
+    return Claim(text, "supported", 1.0, (numbering.cite(paper, span),))
+
+
 def verbatim(text: str, item: Evidence, paper: Paper, numbering: Numbering) -> Claim:
     """Return a claim that quotes its evidence word for word."""
     citation = numbering.cite(paper, Span(item.start, item.end))

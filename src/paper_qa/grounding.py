@@ -13,11 +13,15 @@ from paper_qa.checker import Judgement, load_checker
 from paper_qa.differences import differences
 from paper_qa.domain import Paper, Span
 from paper_qa.late_interaction import encode_words
+from paper_qa.tightening import tightened
 from paper_qa.word_index import WordIndex
 
 THRESHOLD = load_checker().threshold
 NUM_JUDGED = 3  # of the papers, those that cover the sentence best
 LIKELY = 0.5
+# What another paper must reach to be shown as saying the opposite: the probability, and how much of
+# the sentence it has to cover. Most papers that differ speak of something else.
+CLEARLY, SAME_THING = 0.8, 0.8
 
 Verdict = Literal["supported", "contradicted", "not_mentioned"]
 
@@ -34,6 +38,11 @@ class Support:
     spans: tuple[tuple[Paper, Span], ...]
     verdict: Verdict = "not_mentioned"
 
+    @property
+    def quote(self) -> str:
+        """The words of the spans."""
+        return " … ".join(paper.abstract[span.start : span.end] for paper, span in self.spans)
+
 
 class Grounder:
     """Finds the support of a sentence in papers."""
@@ -43,9 +52,30 @@ class Grounder:
 
     def ground(self, sentence: str, papers: Sequence[Paper]) -> Support:
         """Return the spans that support a sentence best, and the probability that they do."""
+        judged = self._judge(sentence, papers)
+        if not judged:
+            return Support(0.0, ())
+        best = max(judged, key=lambda pair: pair[0].support)
+        if best[0].support < THRESHOLD:
+            best = judged[0]  # nothing supports it: what it comes nearest to tells why
+        return _support(*best)
+
+    def contradiction(self, sentence: str, papers: Sequence[Paper]) -> Support | None:
+        """Return where one of the papers says the opposite of a sentence, if one clearly does."""
+        clear = [
+            (judgement, aligned)
+            for judgement, aligned in self._judge(sentence, papers)
+            if judgement.contradiction >= CLEARLY and aligned.window.coverage >= SAME_THING
+        ]
+        return _support(*max(clear, key=lambda pair: pair[0].contradiction)) if clear else None
+
+    def _judge(
+        self, sentence: str, papers: Sequence[Paper]
+    ) -> list[tuple[Judgement, AlignedClaim]]:
+        """Judge a sentence in the papers that cover it best, and in the best two passages."""
         claim = encode_words(sentence)
         if not claim.words or not papers:
-            return Support(0.0, ())
+            return []
         read = self._words.of(papers)
         tokens = read_claim(sentence)
         sources = [
@@ -54,20 +84,14 @@ class Grounder:
             if paper.id in read
         ]
         found = align(sentence, tokens, sources)[:NUM_JUDGED]
-        if not found:
-            return Support(0.0, ())
         # A sentence may join what two papers say.
-        if len(sources) > 1 and (both := join(found[0], sources)):
+        if found and len(sources) > 1 and (both := join(found[0], sources)):
             found.append(both)
-        judged = [(load_checker().judge(differences(aligned)), aligned) for aligned in found]
-        best = max(judged, key=lambda pair: pair[0].support)
-        if best[0].support < THRESHOLD:
-            best = judged[0]  # nothing supports it: what it comes nearest to tells why
-        return _support(*best)
+        return [(load_checker().judge(differences(aligned)), aligned) for aligned in found]
 
 
 def _support(judgement: Judgement, aligned: AlignedClaim) -> Support:
-    spans = tuple((source.paper, span) for source, span in aligned.window.spans)
+    spans = tuple((source.paper, span) for source, span in tightened(aligned))
     return Support(judgement.support, spans, _verdict(judgement))
 
 

@@ -14,7 +14,7 @@ from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from typing_extensions import override
 
-from paper_qa.answering import AnswerInProgress, Task
+from paper_qa.answering import THE_AUTHORS, AnswerInProgress, Task
 from paper_qa.citing import Numbering, without_stop
 from paper_qa.confidence import confidence
 from paper_qa.domain import (
@@ -31,11 +31,12 @@ from paper_qa.domain import (
     Usage,
     Withheld,
 )
-from paper_qa.drafting import Draft, clean_sentence
+from paper_qa.drafting import Draft, clean_sentence, in_third_person
 from paper_qa.errors import ConfigurationError, ContextLengthError, ModelError, QuestionError
 from paper_qa.evidence import papers_to_read
-from paper_qa.extraction import choose
+from paper_qa.extraction import choose, contrasted
 from paper_qa.grounding import Grounder
+from paper_qa.injection import stated
 from paper_qa.llm.blocking import iterate
 from paper_qa.nodes import evidence_of, question_of
 from paper_qa.prompts import NOT_ANSWERED, brief_messages, messages, rewriting_messages
@@ -47,6 +48,7 @@ _T = TypeVar("_T")
 
 NUM_SENTENCES_SHRUNK = 3
 SMALL_CONTEXT = 4096  # tokens; a model that reads no more is shown key passages, not abstracts
+NEAR_SHARE = 0.6  # of the best paper's score, for another paper to be heard against it
 MAX_QUERY_CHARACTERS = 500  # of a question that a model has rewritten
 MAX_REWRITE_S = 20.0
 EXTRACTIVE = "extractive"
@@ -138,11 +140,22 @@ class GroundedSynthesizer(BaseSynthesizer):
         """Yield checked claims as they are written, and the whole answer last."""
         llm = self._writer()
         progress = AnswerInProgress(task, _name_of(llm))
+        async with aclosing(self._events(llm, progress)) as events:
+            async for event in events:
+                if not isinstance(event, Answer):
+                    yield event
+                elif conflict := await asyncio.to_thread(self._conflict, progress):
+                    yield progress.add(conflict)
+                    yield progress.answer()
+                else:
+                    yield event
+
+    async def _events(self, llm: LLM | None, progress: AnswerInProgress) -> AsyncGenerator[Event]:
         reason = await asyncio.to_thread(self._reason_to_abstain, progress)
         if reason:
             yield progress.abstention(reason)
             return
-        if llm is None or (_is_small(llm) and _is_listing(task)):
+        if llm is None or (_is_small(llm) and _is_listing(progress.task)):
             progress.model = EXTRACTIVE
             progress.notes.append(NOTE_LISTED if llm else NOTE_NO_MODEL)
             for claim in progress.extracted():
@@ -153,6 +166,19 @@ class GroundedSynthesizer(BaseSynthesizer):
         async with aclosing(self._write(llm, progress)) as events:
             async for event in events:
                 yield event
+
+    def _conflict(self, progress: AnswerInProgress) -> Claim | None:
+        """Return the words of a paper read, but not cited, that contradict what is cited."""
+        cited = [citation for claim in progress.claims for citation in claim.citations]
+        known = {citation.paper_id for citation in cited}
+        others = [paper for paper in _papers_near(progress.task) if paper.id not in known]
+        if not others:
+            return None
+        for quote in dict.fromkeys(citation.quote for citation in cited):
+            if found := self._grounder.contradiction(quote, others):
+                paper, span = found.spans[0]
+                return contrasted(paper, span, progress.numbering)
+        return None
 
     def _reason_to_abstain(self, progress: AnswerInProgress) -> AbstainReason | None:
         question = progress.task.question
@@ -201,10 +227,11 @@ class GroundedSynthesizer(BaseSynthesizer):
             shown = _shown(task, shrunk=shrunk)
             papers = [paper for paper, _ in shown]
             asked = messages(task.question, shown, task.history)
+        known = "\n".join(f"{paper.title}\n{paper.abstract}" for paper in papers)
         try:
             async with aclosing(draft.sentences(llm, asked)) as sentences:
                 async for sentence in sentences:
-                    text = clean_sentence(sentence)
+                    text = clean_sentence(sentence, known)
                     if NOT_ANSWERED.lower() in text.lower():
                         progress.declined = True
                         return
@@ -215,18 +242,22 @@ class GroundedSynthesizer(BaseSynthesizer):
             progress.model = _name_of(llm)
 
     def _checked(
-        self, text: str, papers: Sequence[Paper], progress: AnswerInProgress
+        self, sentence: str, papers: Sequence[Paper], progress: AnswerInProgress
     ) -> Claim | Withheld:
+        text = progress.thread.mended(sentence)
+        if text is None:
+            return progress.withhold(Withheld(sentence, 0.0, "refers_back"))
         support = self._grounder.ground(text, papers)
         score = round(support.score, 4)
         if support.verdict == "supported":
             citations = [progress.numbering.cite(paper, span) for paper, span in support.spans]
-            return progress.add(Claim(without_stop(text), "supported", score, tuple(citations)))
+            told = without_stop(progress.attributed(text, [paper for paper, _ in support.spans]))
+            return progress.add(Claim(told, "supported", score, tuple(citations)))
+        told = in_third_person(text, THE_AUTHORS)
         if self._flag_unsupported:
-            return progress.add(Claim(without_stop(text), support.verdict, score))
-        withheld = Withheld(text, score)
-        progress.withheld.append(withheld)
-        return withheld
+            return progress.add(Claim(without_stop(told), support.verdict, score))
+        quote = support.quote if support.verdict == "contradicted" else ""
+        return progress.withhold(Withheld(told, score, support.verdict, quote))
 
     def check(self, sentence: str, papers: Sequence[Paper]) -> Claim:
         """Return a sentence as a claim: what papers make of it, and the words that tell so."""
@@ -312,7 +343,7 @@ def _shown(task: Task, *, shrunk: bool) -> list[tuple[Paper, str]]:
     """Return the papers to write from, each with its abstract, or with its best sentences."""
     chosen = [hit.paper for hit in papers_to_read(task.question, task.hits)]
     if not shrunk:
-        return [(paper, paper.abstract) for paper in chosen]
+        return [(paper, stated(paper.abstract)) for paper in chosen]
     by_paper = {
         paper.id: [item for item in task.evidence if item.paper_id == paper.id] for paper in chosen
     }
@@ -328,6 +359,14 @@ def _by_paper(progress: AnswerInProgress, k: int | None) -> list[tuple[Paper, li
     for claim in progress.key_passages[:k]:
         quotes.setdefault(claim.citations[0].paper_id, []).append(claim.citations[0].quote)
     return [(progress.task.papers[key], texts) for key, texts in quotes.items()]
+
+
+def _papers_near(task: Task) -> list[Paper]:
+    """Return the papers that treat the question nearly as well as the best: they may disagree."""
+    if task.question.kind != "answer":
+        return []
+    read = papers_to_read(task.question, task.hits)
+    return [hit.paper for hit in read if hit.score >= NEAR_SHARE * read[0].score]
 
 
 def _is_listing(task: Task) -> bool:

@@ -1,7 +1,8 @@
 """Percentile bootstrap intervals, resampling questions (Efron & Tibshirani, 1993, ch. 13).
 
-Each resample is a row of counts, how often each question was drawn, so that all of them are
-computed at once as a matrix product. Seeded: the same scores give the same interval.
+Claims are resampled in the same way. Each resample is a row of counts, how often each question was
+drawn, so that all of them are computed at once as a matrix product. Seeded: the same scores give
+the same interval.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from paper_qa.evaluation import measures
 
 RESAMPLES = 2000
 LEVEL = 0.95
@@ -71,6 +74,18 @@ def auroc_interval(
     difference = np.subtract.outer(np.asarray(positives), np.asarray(negatives))
     wins = ((drawn @ ((np.sign(difference) + 1) / 2)) * undrawn).sum(axis=1)
     return _percentiles(_divide(wins, drawn.sum(axis=1) * undrawn.sum(axis=1)))
+
+
+def calibration_interval(
+    scores: Sequence[float], outcomes: Sequence[bool], *, seed: int = 0
+) -> Interval:
+    """Return the interval of the calibration error, stretched to the value where that is lower.
+
+    Noise makes a distance larger rather than smaller: all resamples may lie above the value.
+    """
+    gaps = _counts(len(scores), seed) @ measures.calibration_gaps(scores, outcomes)
+    low, high = _percentiles(np.abs(gaps).sum(axis=1) / len(scores))
+    return min(low, measures.calibration_error(scores, outcomes)), high
 
 
 def paired_difference(first: Ratios, second: Ratios, *, seed: int = 0) -> Difference | None:

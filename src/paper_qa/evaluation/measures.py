@@ -8,8 +8,11 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paper_qa.domain import Answer, Citation
+
+NUM_BINS = 10  # of the calibration error
 
 
 def ndcg_at_k(ranked: Sequence[str], relevance: Mapping[str, float], *, k: int) -> float:
@@ -72,6 +75,27 @@ def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float:
     """
     difference = np.subtract.outer(np.asarray(positives), np.asarray(negatives))
     return float(np.sum((np.sign(difference) + 1) / 2)) / (len(positives) * len(negatives))
+
+
+def calibration_error(scores: Sequence[float], outcomes: Sequence[bool]) -> float:
+    """Return the expected calibration error of probabilities, over bins of equal width.
+
+    It is the sum over bins of the share of the items in the bin times the distance between the
+    bin's mean score and its share of true outcomes (Naeini, Cooper & Hauskrecht, AAAI 2015).
+    """
+    gaps = calibration_gaps(scores, outcomes)
+    return float(np.abs(gaps.sum(axis=0)).sum()) / len(scores)
+
+
+def calibration_gaps(scores: Sequence[float], outcomes: Sequence[bool]) -> NDArray[np.float64]:
+    """Return outcome minus score, a row for each item with the gap in the column of its bin.
+
+    A score on the border of two bins is in the upper one; 1 is in the last.
+    """
+    gaps = np.zeros((len(scores), NUM_BINS))
+    for row, (score, outcome) in enumerate(zip(scores, outcomes, strict=True)):
+        gaps[row, min(int(score * NUM_BINS), NUM_BINS - 1)] = outcome - score
+    return gaps
 
 
 def _dcg(gains: Sequence[float]) -> float:

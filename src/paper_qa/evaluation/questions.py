@@ -1,13 +1,12 @@
 """Question files: JSON Lines, one question with its judged papers and its facts a line."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from paper_qa.domain import Turn
-from paper_qa.errors import FormatError
+from paper_qa.evaluation.json_lines import read_items
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,44 +45,8 @@ def read_questions(path: Path) -> list[Question]:
     Raises:
         FormatError: the file can't be read, is empty, or has a line that is no question.
     """
-    questions: dict[str, Question] = {}
-    for number, line in _lines(path):
-        question = _parse(line, where=f"{path}:{number}")
-        if question.id in questions:
-            raise FormatError(
-                f"{path}:{number}: the id {question.id!r} occurs twice; give each its own"
-            )
-        questions[question.id] = question
-    if not questions:
-        raise FormatError(f"{path}:1: no questions; put one JSON object on each line")
-    return list(questions.values())
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        reason = (error.strerror or "unknown error").lower()
-        raise FormatError(f"can't read {str(path)!r}: {reason}; give a question file") from error
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise FormatError(f"{path}:{line}: not UTF-8; save the file in that encoding") from error
-    # Not splitlines(): a question may hold U+2028 and its like, which JSON need not escape.
-    numbered = enumerate(text.split("\n"), start=1)
-    return ((number, line) for number, line in numbered if line.strip())
-
-
-def _parse(line: str, *, where: str) -> Question:
-    try:
-        question = _QUESTION.validate_json(line, strict=True)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        message = first["msg"][0].lower() + first["msg"][1:]
-        raise FormatError(f"{where}: {f'{field!r}: ' if field else ''}{message}") from error
-    if problem := _problem(question):
-        raise FormatError(f"{where}: {problem}")
-    return question
+    items = read_items(path, _QUESTION, name="question", problem=_problem)
+    return [question for _, question in items]
 
 
 def _problem(question: Question) -> str | None:

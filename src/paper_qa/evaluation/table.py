@@ -1,9 +1,10 @@
 """The report as plain text for a terminal: a few narrow tables rather than one that wraps."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from paper_qa.evaluation.bootstrap import Interval
+from paper_qa.evaluation.claims import ClaimReport, Measured
 from paper_qa.evaluation.report import Group, Report
 
 _TABLES: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -30,8 +31,20 @@ _TABLES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
     }
 )
-_BARE = frozenset({"mean_words", "mean_claims", "quote_validity", "median_s"})  # no interval shown
-_DECIMALS = MappingProxyType({"mean_words": 0, "mean_claims": 1, "median_s": 2})
+_CLAIM_TABLES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "Verdicts": {"f1": "F1", "accuracy": "accuracy", "verdict_accuracy": "three-way"},
+        "Scores": {
+            "auroc": "AUROC",
+            "auroc_length": "AUROC of length",
+            "calibration_error": "calibration error",
+            "median_ms": "ms",
+        },
+    }
+)
+# No interval is shown of these.
+_BARE = frozenset({"mean_words", "mean_claims", "quote_validity", "median_s", "median_ms"})
+_DECIMALS = MappingProxyType({"mean_words": 0, "mean_claims": 1, "median_s": 2, "median_ms": 1})
 
 
 def render_table(report: Report) -> str:
@@ -44,25 +57,53 @@ def render_table(report: Report) -> str:
     return "\n\n".join([heading, *tables]) + "\n"
 
 
+def render_claims(report: ClaimReport) -> str:
+    """Return the measures over claims, and which share of each kind was told right."""
+    overall, number = report.overall, str(len(report.results))
+    tables = [
+        [
+            [title, "n", *columns.values()],
+            ["overall", number, *(_measured(key, overall[key]) for key in columns)],
+        ]
+        for title, columns in _CLAIM_TABLES.items()
+    ]
+    by_kind = report.by_kind
+    kinds = [
+        [kind, str(len(by_kind[kind])), _measured("detection", share)]
+        for kind, share in report.detection.items()
+    ]
+    tables.append([["Detection", "n", "told right"], *kinds])
+    heading = f"{number} claims, each checked against one abstract"
+    return "\n\n".join([heading, *map(_aligned, tables)]) + "\n"
+
+
 def _table(title: str, columns: Mapping[str, str], groups: Mapping[str, Group]) -> str:
-    """Align the columns: the names to the left, what is measured to the right."""
+    """Set a row for each group that the columns say something about."""
     rows = [[title, "n", *columns.values()]]
     for name, group in groups.items():
         if any(group.values[key] is not None for key in columns):
-            cells = [_cell(group, key) for key in columns]
+            cells = [_cell(key, group.values[key], group.intervals.get(key)) for key in columns]
             rows.append([name, str(group.num_questions), *cells])
+    return _aligned(rows)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Align the columns: the names to the left, what is measured to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(_line(row, widths) for row in rows)
 
 
-def _line(row: list[str], widths: list[int]) -> str:
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     cells = [row[0].ljust(widths[0])]
     cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
     return "  ".join(cells)
 
 
-def _cell(group: Group, key: str) -> str:
-    value, interval = group.values[key], group.intervals.get(key)
+def _measured(key: str, measured: Measured) -> str:
+    return _cell(key, measured.value, measured.interval)
+
+
+def _cell(key: str, value: float | None, interval: Interval | None) -> str:
     if value is None:
         return "-"
     if key in _DECIMALS:

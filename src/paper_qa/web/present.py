@@ -85,16 +85,26 @@ def _closing(turn: TurnView) -> list[str]:
 
 
 def _withheld(sentences: Sequence[Withheld]) -> str:
-    """List the sentences that nothing supports; the page folds them away."""
+    """List the sentences that nothing supports, and why; the page folds them away."""
     is_one = len(sentences) == 1
     lines = [
         f"**{len(sentences)} sentence{'' if is_one else 's'} withheld**",
         "",
         f"Nothing in the abstracts supports {'it' if is_one else 'them'}:",
         "",
-        *(f"- {_sentence(sentence.text)}" for sentence in sentences),
+        *(f"- {_sentence(item.text)}{_reason(item)}" for item in sentences),
     ]
     return _notice(lines)
+
+
+def _reason(withheld: Withheld) -> str:
+    match withheld.reason:
+        case "contradicted":
+            return f" (The abstract says: “{_sentence(withheld.quote)}”)"
+        case "refers_back":
+            return " (It speaks of the sentence before, which was withheld.)"
+        case "not_mentioned":
+            return ""
 
 
 def error_notice(error: str, *, can_retry: bool = True) -> str:
