@@ -26,11 +26,13 @@ from numpy.typing import NDArray
 from checker_examples import Example, make_examples
 from paper_qa import checker
 from paper_qa.alignment import align, read_claim, read_source
+from paper_qa.chunking import chunk_paper, passage_text
 from paper_qa.differences import differences
-from paper_qa.domain import Paper, Span
-from paper_qa.late_interaction import EncodedWords, encode_words
+from paper_qa.domain import Paper, Passage, Span
+from paper_qa.embedding import num_tokens
+from paper_qa.late_interaction import EncodedWords, Matrix, encode_words
 from paper_qa.lexicon import LEXICON_FILE
-from paper_qa.word_index import PaperWords
+from paper_qa.word_index import PaperWords, Places, join_passages
 
 HAND = Path(__file__).parent / "checker_claims.tsv"
 MODELS = Path(checker.__file__).parent / "models"
@@ -78,11 +80,13 @@ class WordCache:
             return EncodedWords(tuple(map(str, kept["words"])), spans, vectors)
 
     def paper(self, paper: Paper) -> PaperWords:
-        """Return the words of a paper, title and abstract, as far as the model reads."""
-        words = self.read(f"{paper.title}\n{paper.abstract}" if paper.title else paper.abstract)
-        title = len(paper.title) + 1 if paper.title else 0
-        starts = np.array([span.start - title for span in words.spans], dtype=np.int32)
-        return PaperWords(starts, words.vectors)
+        """Return the words of a paper, title and abstract, passage by passage."""
+        read: list[tuple[Passage, Places, Matrix]] = []
+        for passage in chunk_paper(paper, num_tokens):
+            words = self.read(passage_text(paper, passage))
+            places = np.array([span.start for span in words.spans], dtype=np.int32)
+            read.append((passage, places, words.vectors))
+        return join_passages(paper, read)
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -22,12 +22,14 @@ RARITY_EXPONENT = 0.7  # how much more the rare words count
 BACKGROUND_WEIGHT = 0.4  # of a word that is only in the conversation before the question
 NUM_PAPERS_KEPT = 512  # in memory, about 50 kB each
 
+Places = NDArray[np.int32]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperWords:
     """The content words of a paper, by their start in the abstract; below zero: in the title."""
 
-    starts: NDArray[np.int32]
+    starts: Places
     vectors: Matrix
 
     def inside(self, span: Span) -> NDArray[np.bool_]:
@@ -79,8 +81,13 @@ class WordIndex:
             new = {text: words.packed() for text, (_, words) in zip(missing, read, strict=True)}
             self._library.store_word_vectors(word_model_name(), new)
             kept |= new
-        by_passage = {passage_id: kept[text] for passage_id, text in texts.items()}
-        return {paper: _joined(paper, cut, by_passage) for paper, cut in passages.items() if cut}
+        return {
+            paper: join_passages(
+                paper, [(passage, *_unpacked(kept[texts[passage.id]])) for passage in cut]
+            )
+            for paper, cut in passages.items()
+            if cut
+        }
 
     def read_question(self, question: Question) -> QuestionWords:
         """Read a question; what the conversation was about before counts for less."""
@@ -113,17 +120,23 @@ class WordIndex:
         return np.array(idf, dtype=np.float64) ** RARITY_EXPONENT
 
 
-def _joined(
-    paper: Paper, passages: Sequence[Passage], kept: Mapping[str, WordVectors]
-) -> PaperWords:
-    """Put the words of a paper's passages together, those of the title once."""
+def join_passages(paper: Paper, read: Sequence[tuple[Passage, Places, Matrix]]) -> PaperWords:
+    """Put the words of a paper's passages together, those of the title once.
+
+    Args:
+        paper: the paper.
+        read: each passage with the starts of its words in `passage_text`, and their vectors.
+    """
     title = len(paper.title) + 1 if paper.title else 0
-    starts: list[NDArray[np.int32]] = []
+    starts: list[Places] = []
     rows: list[Matrix] = []
-    for number, passage in enumerate(passages):
-        item = kept[passage.id]
-        chosen = slice(None) if number == 0 else item.spans[:, 0] >= title
-        in_text = item.spans[chosen, 0]
+    for number, (passage, places, vectors) in enumerate(read):
+        chosen = slice(None) if number == 0 else places >= title
+        in_text = places[chosen]
         starts.append(np.where(in_text < title, in_text, in_text + passage.start) - title)
-        rows.append(item.matrix[chosen].astype(np.float32) * item.scales[chosen, np.newaxis])
+        rows.append(vectors[chosen])
     return PaperWords(np.concatenate(starts), np.concatenate(rows))
+
+
+def _unpacked(words: WordVectors) -> tuple[Places, Matrix]:
+    return words.spans[:, 0], words.matrix.astype(np.float32) * words.scales[:, np.newaxis]
