@@ -67,6 +67,23 @@ def test_what_differs_is_told(sign: str, false: str, true: str):
     assert measure(true)[sign] == 0
 
 
+COUNTS = Paper("counts", "", "We tie 3 ropes to 14 bridges. They hold 2 tons for 0.1 hours.")
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_rebound"),
+    [
+        ("3 ropes are tied to 14 bridges.", False),
+        ("Three ropes are tied to fourteen bridges.", False),
+        ("14 ropes are tied to 3 bridges.", True),
+        ("The ropes hold 0.1 tons for 2 hours.", True),
+        ("For 0.1 hours, 2 tons are held.", False),
+    ],
+)
+def test_a_figure_that_counts_something_else_is_told(claim: str, is_rebound: bool):
+    assert (measure(claim, COUNTS)["figure_rebound"] > 0.1) == is_rebound
+
+
 def test_a_sentence_of_the_abstract_differs_in_nothing():
     measured = measure("Hemp ropes carry more weight than nylon ropes on 12 of 14 bridges.")
 

@@ -24,6 +24,7 @@ FOREIGN_FIGURE_FACTOR = 0.25  # too few true claims have such a figure for the f
 SIGNS = (
     "foreign_figures",
     "figure_context",
+    "figure_rebound",
     "foreign_names",
     "name_swapped",
     "negation_added",

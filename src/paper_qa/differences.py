@@ -78,6 +78,7 @@ FEATURES = (
     "foreign_figures",
     "figure_elsewhere",
     "figure_context",
+    "figure_rebound",
     "percent_differs",
     "foreign_names",
     "name_elsewhere",
@@ -156,7 +157,7 @@ def _figures(aligned: AlignedClaim) -> dict[str, float]:
     ]
     titled = [f for s in aligned.sources for f in placed_figures(s.paper.title)]
     foreign = elsewhere = percent = 0
-    worst_context = 0.0
+    worst_context = rebound = 0.0
     for placed in claimed:
         same = [(source, other) for source, other in known if _same_figure(placed, other)]
         if not same:
@@ -166,10 +167,16 @@ def _figures(aligned: AlignedClaim) -> dict[str, float]:
         percent += placed.percent and not any(other.percent for _, other in same)
         context = max(_context(aligned, source, placed, other) for source, other in same)
         worst_context = max(worst_context, 1.0 - context)
+        others = [(source, other) for source, other in known if (source, other) not in same]
+        bound = [_binding(aligned, *place, placed) for place in same]
+        rebound = max(
+            rebound, *(_binding(aligned, *place, placed) - max(bound) for place in others), 0.0
+        )
     return {
         "foreign_figures": float(foreign > 0),
         "figure_elsewhere": float(elsewhere > 0),
         "figure_context": worst_context,
+        "figure_rebound": rebound,
         "percent_differs": float(percent > 0),
     }
 
@@ -196,6 +203,20 @@ def _context(
     best = source.likeness[np.ix_(mine, theirs)].max(axis=1)
     weights = np.array([aligned.tokens[at].rarity + 0.1 for at in mine])
     return float(weights @ np.clip((best - BARELY) / (FULLY - BARELY), 0, 1) / weights.sum())
+
+
+def _binding(
+    aligned: AlignedClaim, source: Source, known: PlacedFigure, claimed: PlacedFigure
+) -> float:
+    """Return how well what a figure of the claim counts is what a figure of the abstract counts."""
+    mine = _near(aligned.tokens, claimed.span, 2)
+    theirs = _near(source.tokens, known.span, 3)
+    after = [at for at in mine if aligned.tokens[at].span.start >= claimed.span.end]
+    counted = [at for at in theirs if source.tokens[at].span.start >= known.span.end]
+    if not after or not counted:
+        return 0.0
+    best = source.likeness[np.ix_(after, counted)].max(axis=1)
+    return float(np.clip((best - BARELY) / (FULLY - BARELY), 0, 1).mean())
 
 
 def _near(tokens: Sequence[Token], span: Span, reach: int) -> list[int]:
