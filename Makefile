@@ -9,7 +9,7 @@ PIP := -m pip --disable-pip-version-check
 CODE := app.py src tests tools benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check format docs test-openai2 test-wheel lock clean
+.PHONY: help install run test gate check format docs test-openai2 test-wheel lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -21,6 +21,9 @@ run: install ## Open the chat at http://127.0.0.1:7860 (ARGS="--port 8000" for a
 
 test: install ## Run the tests and show the branch coverage (ARGS=… goes to pytest)
 	$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+
+gate: install ## Ask a sample of the questions and fail if the answers have become worse
+	$(BIN)/python tools/quality_gate.py $(ARGS)
 
 check: install $(VENV)/.node ## Check format, lint, types, import rules and that the docs are fresh
 	$(BIN)/ruff format --check $(CODE)

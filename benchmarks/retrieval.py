@@ -181,7 +181,7 @@ def print_figures(scores: Scores) -> None:
     """Print the means with their 95 % intervals, and the time."""
     for key in ("nDCG@10", "recall@5", "recall@10", "MRR@10"):
         ratios = means(row[key] for row in scores.values())
-        low, high = bootstrap.ratio_interval(ratios) or (0.0, 0.0)
+        low, high = bootstrap.interval(ratios) or (0.0, 0.0)
         print(f"  {key:<10} {ratios.value or 0.0:.3f} [{low:.3f} {high:.3f}]")
     times = [row["ms"] for row in scores.values()]
     slowest = statistics.quantiles(times, n=20)[-1] if len(times) > 1 else times[0]

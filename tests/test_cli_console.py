@@ -71,6 +71,15 @@ ANSWER = Answer(
     CLAIMS,
     references=(reference(),),
 )
+COUNTED = Answer(
+    "How many papers are by Lovelace?",
+    "1 paper is by Lovelace.\n- “Notes on the Engine”.",
+    (
+        Claim("1 paper is by Lovelace", "computed", 1.0),
+        Claim("“Notes on the Engine”", "computed", 1.0),
+    ),
+    model="computed",
+)
 EVENTS: list[Event] = [Stage("Searching"), Sources((ScoredPaper(PAPER, 0.9),), ()), *CLAIMS, ANSWER]
 
 
@@ -190,6 +199,21 @@ def test_an_answer_has_its_references_under_it(capsys: pytest.CaptureFixture[str
         " https://example.org/ada43\n"
     )
     assert err == "Searching\nanswered by extractive\n"
+
+
+def test_what_the_library_counted_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+    Printer(Console()).show(iter([*COUNTED.claims, COUNTED]))
+
+    out, err = capsys.readouterr()
+    assert out == f"{COUNTED.text}\n"
+    assert err == "counted in the library\n"
+
+
+def test_a_terminal_shows_once_what_was_counted() -> None:
+    with terminal() as (out, _):
+        Printer(Console()).show(iter([*COUNTED.claims, COUNTED]))
+
+    assert out.getvalue() == f"{COUNTED.text}\n"
 
 
 def test_quotes_stand_under_their_reference(capsys: pytest.CaptureFixture[str]) -> None:

@@ -199,6 +199,7 @@ def test_markers_bullets_and_emphasis_of_the_model_are_taken_out(sentence: str, 
         ),
         ("Our model is ours.", "Hu et al.'s model is theirs."),
         ("They write “we win”.", "They write “we win”."),
+        ("We ask “do we” win.", "Hu et al. ask “do we” win."),
         ("Hours of use in the US are west of here.", "Hours of use in the US are west of here."),
     ],
 )

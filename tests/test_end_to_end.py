@@ -11,6 +11,7 @@ import pytest
 from contract import assert_keeps_the_contract
 from openai_replies import Reply
 from openai_server import OpenAIServer
+from paper_qa.computed import understand_request
 from paper_qa.domain import Answer
 from paper_qa.evaluation.facts import num_facts_stated
 from paper_qa.llm.openai_compatible import OpenAICompatibleLLM
@@ -64,7 +65,9 @@ def of_kind(kind: str) -> list[str]:
 # Extraction
 
 
-@pytest.mark.parametrize("key", all_questions())
+@pytest.mark.parametrize(
+    "key", [key for key, item in all_questions().items() if not understand_request(item.question)]
+)
 def test_an_extracted_answer_keeps_the_contract(seed_answers: Mapping[str, Answer], key: str):
     answer = seed_answers[key]
 
@@ -79,7 +82,7 @@ def test_an_extracted_answer_keeps_the_contract(seed_answers: Mapping[str, Answe
         assert (claim.support, claim.score) == ("supported", 1.0)
 
 
-@pytest.mark.parametrize("key", of_kind("list"))
+@pytest.mark.parametrize("key", [key for key in of_kind("list") if all_questions()[key].gold])
 def test_a_list_has_a_line_and_a_citation_for_each(seed_answers: Mapping[str, Answer], key: str):
     answer = seed_answers[key]
 

@@ -390,7 +390,15 @@ def test_questions_and_claims_are_reported_together(evaluate, tmp_path):
     report = json.loads(evaluate(*both, "--json")[1])
     table = evaluate(*both)[1]
 
-    assert list(report) == ["model", "overall", "single_turn", "by_type", "questions", "claims"]
+    assert list(report) == [
+        "model",
+        "overall",
+        "single_turn",
+        "by_type",
+        "abstention",
+        "questions",
+        "claims",
+    ]
     assert report["overall"]["num_questions"] == report["claims"]["num_claims"] == 1
     assert table.startswith("1 questions, ")
     assert "\n\n1 claims, " in table

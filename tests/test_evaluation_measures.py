@@ -171,3 +171,39 @@ def test_auroc_of_the_other_class_is_the_complement(positives, negatives):
     assert measures.auroc(positives, negatives) == pytest.approx(
         1 - measures.auroc(negatives, positives)
     )
+
+
+def test_the_risk_is_the_share_of_wrong_ones_among_the_most_confident():
+    """By confidence: right, wrong, right, wrong; 0/1, 1/2, 1/3 and 2/4 of them are wrong."""
+    points = measures.risk_coverage([0.9, 0.7], [0.8, 0.1])
+
+    assert points == [(0.25, 0.0), (0.5, 0.5), (0.75, pytest.approx(1 / 3)), (1.0, 0.5)]
+    assert measures.aurc([0.9, 0.7], [0.8, 0.1]) == pytest.approx((0 + 1 / 2 + 1 / 3 + 2 / 4) / 4)
+
+
+def test_what_is_of_one_confidence_counts_as_the_mean_of_its_orders():
+    """After .9, right before wrong gives 0, 0, 1/3, wrong before right 0, 1/2, 1/3."""
+    one, other = (0 + 0 + 1 / 3) / 3, (0 + 1 / 2 + 1 / 3) / 3
+
+    assert measures.aurc([0.9, 0.5], [0.5]) == pytest.approx((one + other) / 2)
+    assert measures.aurc([0.5], [0.5, 0.5]) == pytest.approx(2 / 3)
+
+
+def test_the_bins_of_the_calibration_are_those_that_something_is_in():
+    """.12 and .18 in the second bin, one of them true; 1 in the last."""
+    bins = measures.calibration_bins([0.12, 1.0, 0.18], [True, True, False])
+
+    assert [(x.num_items, x.share_true) for x in bins] == [(2, 0.5), (1, 1.0)]
+    assert [x.score for x in bins] == [pytest.approx(0.15), 1.0]
+
+
+@given(
+    pairs=st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=20),
+)
+def test_the_bins_make_up_the_calibration_error(pairs):
+    scores, outcomes = zip(*pairs, strict=True)
+    bins = measures.calibration_bins(scores, outcomes)
+
+    gaps = sum(x.num_items * abs(x.share_true - x.score) for x in bins)
+
+    assert gaps / len(pairs) == pytest.approx(measures.calibration_error(scores, outcomes))

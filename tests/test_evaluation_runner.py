@@ -1,12 +1,13 @@
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 
-from paper_qa.domain import Answer, Citation, Claim, Paper, ScoredPaper, Turn
-from paper_qa.errors import ModelConnectionError, UnknownPaperError
-from paper_qa.evaluation import Question, Report, compare, render_table, run_evaluation
+from paper_qa.domain import Answer, Turn
+from paper_qa.errors import ModelConnectionError
+from paper_qa.evaluation import Question, Report, render_table, run_evaluation
+from scripted_results import ScriptedAnswerer, cite, declined, said
 
 TABLE = """\
 4 questions, answered by extractive
@@ -24,12 +25,19 @@ followup      1   .000 [.00 .00]      4     1.0   .500 [.50 .50]   .500 [.50 .50
 overall       4  .500 [.00 1.00]      3     1.0  .500 [.00 1.00]  .500 [.00 1.00]
 single-turn   3  .667 [.00 1.00]      2     1.0  .500 [.00 1.00]  .500 [.00 1.00]
 
-Declining     n      false answers   false refusals            AUROC  valid quotes  seconds
-fact          2                  -  .500 [.00 1.00]                -         1.000     0.25
-unanswerable  1  1.000 [1.00 1.00]                -                -          .000     0.25
-followup      1                  -   .000 [.00 .00]                -          .500     0.25
-overall       4  1.000 [1.00 1.00]  .333 [.00 1.00]  .667 [.00 1.00]          .500     0.25
-single-turn   3  1.000 [1.00 1.00]  .500 [.00 1.00]  .500 [.00 1.00]          .500     0.25
+Declining     n      false answers   false refusals  right reason            AUROC
+fact          2                  -  .500 [.00 1.00]             -                -
+unanswerable  1  1.000 [1.00 1.00]                -             -                -
+followup      1                  -   .000 [.00 .00]             -                -
+overall       4  1.000 [1.00 1.00]  .333 [.00 1.00]             -  .667 [.00 1.00]
+single-turn   3  1.000 [1.00 1.00]  .500 [.00 1.00]             -  .500 [.00 1.00]
+
+Risk, quotes  n             AURC  valid quotes  seconds
+fact          2                -         1.000     0.25
+unanswerable  1                -          .000     0.25
+followup      1                -          .500     0.25
+overall       4   .146 [.00 .79]          .500     0.25
+single-turn   3  .278 [.00 1.00]          .500     0.25
 """
 KEYS = [
     "num_questions",
@@ -43,15 +51,13 @@ KEYS = [
     "quote_validity",
     "false_answer_rate",
     "false_refusal_rate",
+    "abstention_kind_accuracy",
     "mean_claims",
     "mean_words",
     "abstention_auroc",
+    "aurc",
     "median_s",
 ]
-PAPERS = {
-    paper_id: Paper(paper_id, f"Title {paper_id}", f"The abstract of {paper_id} says it all.")
-    for paper_id in ("a", "b", "c")
-}
 QUESTIONS = [
     Question("f1", "What about a?", "fact", gold=("a",), facts=("alpha", "beta")),
     Question("f2", "And b?", "fact", gold=("b",), facts=("gamma",)),
@@ -62,46 +68,11 @@ QUESTIONS = [
 ]
 
 
-@dataclass
-class ScriptedAnswerer:
-    """Answers by heart, and remembers what it was asked."""
-
-    answers: dict[str, Answer]
-    asked: list[tuple[str, tuple[Turn, ...]]] = field(default_factory=list)
-
-    def ask(self, question: str, *, history: Sequence[Turn] = ()) -> Answer:
-        self.asked.append((question, tuple(history)))
-        return self.answers[question]
-
-    def paper(self, paper_id: str) -> Paper:
-        if paper_id not in PAPERS:
-            raise UnknownPaperError(f"no paper {paper_id!r}")
-        return PAPERS[paper_id]
-
-
 class BrokenAnswerer(ScriptedAnswerer):
     """Has lost its model."""
 
     def ask(self, question: str, *, history: Sequence[Turn] = ()) -> Answer:
         raise ModelConnectionError("can't reach the model; start it")
-
-
-def cite(paper_id: str, quote: str = "abstract") -> Citation:
-    return Citation(1, paper_id, 4, 4 + len(quote), quote)
-
-
-def said(text: str, *citations: Citation, retrieved: str, confidence: float = 0.9) -> Answer:
-    ranked = tuple(
-        ScoredPaper(PAPERS.get(paper_id, Paper(paper_id, "", "")), 0.5) for paper_id in retrieved
-    )
-    claims = (Claim(text, "supported", 1.0, citations),)
-    return Answer("", text, claims=claims, retrieved=ranked, confidence=confidence)
-
-
-def declined(*, retrieved: str = "", confidence: float = 0.1) -> Answer:
-    answer = said("alpha beta gamma", retrieved=retrieved)
-    text = "The abstracts do not say."
-    return Answer("", text, retrieved=answer.retrieved, abstained=True, confidence=confidence)
 
 
 @pytest.fixture
@@ -196,7 +167,14 @@ def test_types_can_be_pooled(report):
 def test_the_json_has_the_documented_keys_in_every_group(report):
     fields = json.loads(json.dumps(report.to_dict()))
 
-    assert list(fields) == ["model", "overall", "single_turn", "by_type", "questions"]
+    assert list(fields) == [
+        "model",
+        "overall",
+        "single_turn",
+        "by_type",
+        "abstention",
+        "questions",
+    ]
     assert fields["model"] == "extractive"
     assert list(fields["by_type"]) == ["fact", "unanswerable", "followup"]
     for group in (fields["overall"], fields["single_turn"], *fields["by_type"].values()):
@@ -213,6 +191,9 @@ def test_the_json_has_a_row_for_each_question(report):
     assert rows[1]["abstained"] is True
     assert rows[2]["ndcg@10"] is None
     assert rows[3]["quote_validity"] == 0.5
+    assert [row["answerable"] for row in rows] == [True, True, False, True]
+    assert rows[0]["weights"] == {"fact_recall": 2, "quote_validity": 1}
+    assert rows[1]["weights"] == {"fact_recall": 1}
 
 
 def test_a_failure_ends_the_run():
@@ -226,29 +207,6 @@ def test_no_questions_give_an_empty_report():
     assert report.overall.num_questions == 0
     assert set(report.overall.values.values()) == {None}
     assert "0 questions, answered by nobody" in render_table(report)
-
-
-def test_two_runs_are_compared_question_by_question(answerer, report):
-    answerer.answers["And b?"] = said("Gamma [1].", cite("b"), retrieved="ba")
-    shuffled = [QUESTIONS[index] for index in (3, 1, 0, 2)]
-
-    differences = compare(report, run_evaluation(answerer, shuffled))
-
-    assert differences["fact_recall"].value == pytest.approx(3 / 4 - 2 / 4)
-    assert differences["false_refusal_rate"].value == pytest.approx(-1 / 3)
-    assert differences["false_answer_rate"].value == 0.0
-    assert not differences["false_answer_rate"].is_clear
-
-
-def test_runs_over_different_questions_are_not_compared(answerer, report):
-    with pytest.raises(ValueError, match="different questions"):
-        compare(report, run_evaluation(answerer, QUESTIONS[:2]))
-
-
-def test_measures_that_neither_run_has_are_not_compared(answerer):
-    report = run_evaluation(answerer, QUESTIONS[:2])
-
-    assert "false_answer_rate" not in compare(report, report)
 
 
 def test_the_table_shows_every_type_and_the_whole(answerer, report):
@@ -278,7 +236,7 @@ def test_a_table_leaves_out_the_types_that_it_says_nothing_about(report):
 def test_one_wrong_quote_in_ten_thousand_is_not_rounded_away(report):
     first = replace(report.results[0], num_quotes=10_000, num_valid_quotes=9_999)
 
-    declining = render_table(replace(report, results=(first,))).split("\n\n")[3]
+    quotes = render_table(replace(report, results=(first,))).split("\n\n")[4]
 
-    assert "  .999  " in declining
-    assert "1.000" not in declining
+    assert "  .999  " in quotes
+    assert "1.000" not in quotes

@@ -165,3 +165,23 @@ def test_what_was_removed_or_changed_is_found_no_more(library):
     library.remove(["a"])
     assert library.keyword_search("okapi zebra", 5) == []
     assert library.keyword_search("okapi zebra", 0) == []
+
+
+def test_papers_that_have_all_words_are_found_and_no_others(library):
+    library.add(
+        [
+            paper("a", "Spiking Networks", "text-to-speech"),
+            paper("b", "Networks", "from speech to text"),
+            paper("c", "The Network", "spikes"),
+        ]
+    )
+
+    assert sorted(library.ids_with(["spike", "networks"])) == ["a", "c"]
+    assert library.ids_with(["text-to-speech"]) == ["a"]
+    assert library.ids_with(["networks", "zebra"]) == []
+    assert library.ids_with(['net" OR "works', "NEAR("]) == []
+    assert library.ids_with([]) == []
+
+
+def test_the_stems_of_a_text_are_those_of_the_index(library):
+    assert library.stems("Spiking, the Räuber's spikes") == ["spike", "the", "rauber", "s", "spike"]

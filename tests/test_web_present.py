@@ -59,6 +59,23 @@ def test_what_the_library_counted_needs_no_marker() -> None:
     assert marked_claim(Claim("There are 84 papers.", "computed", 1.0)) == "There are 84 papers."
 
 
+def test_what_the_library_counted_is_a_sentence_and_a_list() -> None:
+    counted = [
+        Claim("2 papers mention it", "computed", 1.0),
+        cited("“A title” (Qian, 2024)", 1, support="computed"),
+        Claim("“Another”", "computed", 1.0),
+    ]
+    turn = TurnView("q")
+    shown: list[str] = []
+    for event in play("q", PAPERS, counted, model="computed"):
+        turn = advance(turn, event)
+        shown.append(message(turn))
+
+    assert shown[-1] == "2 papers mention it.\n\n- “A title” (Qian, 2024) [1].\n- “Another”."
+    assert shown[3].startswith("2 papers mention it.")
+    assert status(turn) == "Counted in the library in 0.1 s"
+
+
 @pytest.mark.parametrize(("support", "sign"), [("contradicted", "✗"), ("not_mentioned", "◐")])
 def test_an_unsupported_sentence_that_is_shown_carries_a_sign(support, sign: str) -> None:
     shown = marked_claim(cited("It flies.", support=support))

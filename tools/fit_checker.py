@@ -211,10 +211,10 @@ def labels_of(labelled: Sequence[Labelled], label: str) -> Rows:
     return np.array([one.example.label == label for one in labelled], dtype=np.float64)
 
 
-def logistic(rows: Rows, labels: Rows, weights: Rows) -> checker.Head:
+def logistic(rows: Rows, labels: Rows, weights: Rows, ridge: float = PENALTY) -> checker.Head:
     """Fit a logistic regression with a ridge penalty, by Newton's method."""
     design = np.concatenate([np.ones((len(rows), 1)), rows], axis=1)
-    penalty = np.diag([1e-6, *[PENALTY] * rows.shape[1]])
+    penalty = np.diag([1e-6, *[ridge] * rows.shape[1]])
     fitted = np.zeros(design.shape[1])
     for _ in range(40):
         chances = 1 / (1 + np.exp(-np.clip(design @ fitted, -30, 30)))

@@ -80,6 +80,7 @@ class AnswerInProgress:
         self.declined = False  # the model said that the abstracts do not answer
         self.usage = task.usage
         self.confidence = 0.0
+        self.premise_corrected = False
         self._first_claim_s = 0.0
 
     def add(self, claim: Claim) -> Claim:
@@ -178,8 +179,11 @@ class AnswerInProgress:
     def abstention(self, reason: AbstainReason) -> Answer:
         """Return the word that there is no answer, with the papers worth opening."""
         nearest = [hit.paper for hit in self.task.hits[:NUM_SEE]] if reason != "language" else []
+        text = ABSTENTIONS[reason]
+        if reason == "not_in_abstract" and nearest:
+            text = f"“{_short_title(nearest[0])}” is here, but its abstract does not say this."
         return self._answer(
-            text=ABSTENTIONS[reason],
+            text=text,
             abstained=True,
             abstain_reason=reason,
             see=tuple(refer(paper, 0) for paper in nearest),
@@ -191,6 +195,7 @@ class AnswerInProgress:
             withheld=tuple(self.withheld),
             retrieved=tuple(self.task.hits[:NUM_RETRIEVED]),
             confidence=round(self.confidence, 3),
+            premise_corrected=self.premise_corrected,
             notes=tuple(self.notes),
             usage=self.usage,
             model=self.model,
@@ -204,6 +209,11 @@ class AnswerInProgress:
 
     def _elapsed(self) -> float:
         return time.monotonic() - self.task.started
+
+
+def _short_title(paper: Paper) -> str:
+    """Return a title without what follows its colon."""
+    return paper.name.partition(":")[0].strip()
 
 
 def _is_of_title(text: str, title: str) -> bool:

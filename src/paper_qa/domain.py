@@ -5,7 +5,7 @@ Offsets are counted in characters of ``Paper.abstract`` (Python ``str`` indices)
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
 Support = Literal["supported", "computed", "contradicted", "not_mentioned"]
 WithheldReason = Literal["contradicted", "not_mentioned", "refers_back"]
@@ -13,6 +13,7 @@ AbstainReason = Literal["no_evidence", "not_in_abstract", "language"]
 Role = Literal["user", "assistant"]
 
 SCHEMA_VERSION = 1
+COMPUTED: Final = "computed"  # the ``model`` of an answer that the library itself gave
 
 
 @dataclass(frozen=True, slots=True)

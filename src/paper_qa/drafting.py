@@ -32,7 +32,7 @@ _DEBRIS = re.compile(
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _WRAPPING = re.compile(r"^(?:\*\*|__)(.*?)(?:\*\*|__)$", re.DOTALL)
 _FIRST_PERSON = re.compile(r"\b(?:[Ww]e|[Oo]urs?|us|[Oo]urselves)\b")
-_QUOTING = re.compile('[“”"«»]')
+_QUOTED = re.compile('(“[^”]*”|"[^"]*"|«[^»]*»)')
 _ENDED = re.compile(r"[.!?…。！？][\s\"'”’)\]]*$")
 _MAY_END = re.compile(r"[.!?…]\S*\s+\S|[。！？\n]")
 _OPENED = re.compile(r"\$|\\\(|\\\[")
@@ -125,8 +125,6 @@ def in_third_person(sentence: str, authors: str) -> str:
 
     The first "we" or "our" becomes ``authors``, in the plural, the further ones "they".
     """
-    if _QUOTING.search(sentence):
-        return sentence
     later = {
         "we": "they",
         "our": "their",
@@ -142,4 +140,6 @@ def in_third_person(sentence: str, authors: str) -> str:
         found = next(words, later)[match[0].lower()]
         return found[:1].upper() + found[1:] if match[0][0].isupper() else found
 
-    return _FIRST_PERSON.sub(other, sentence)
+    parts = _QUOTED.split(sentence)
+    parts[::2] = [_FIRST_PERSON.sub(other, part) for part in parts[::2]]
+    return "".join(parts)

@@ -94,6 +94,13 @@ def contrasted(paper: Paper, span: Span, numbering: Numbering) -> Claim:
     return Claim(text, "supported", 1.0, (numbering.cite(paper, span),))
 
 
+def opposed(paper: Paper, span: Span, numbering: Numbering) -> Claim:
+    """Return a claim that quotes a paper against what a question takes for granted."""
+    quote = without_stop(paper.abstract[span.start : span.end])
+    text = f"The paper says otherwise. {short_authors(paper)}: “{quote}”"
+    return Claim(text, "supported", 1.0, (numbering.cite(paper, span),))
+
+
 def verbatim(text: str, item: Evidence, paper: Paper, numbering: Numbering) -> Claim:
     """Return a claim that quotes its evidence word for word."""
     citation = numbering.cite(paper, Span(item.start, item.end))

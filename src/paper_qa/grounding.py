@@ -52,7 +52,7 @@ class Grounder:
 
     def ground(self, sentence: str, papers: Sequence[Paper]) -> Support:
         """Return the spans that support a sentence best, and the probability that they do."""
-        judged = self._judge(sentence, papers)
+        judged = self.read(sentence, papers)
         if not judged:
             return Support(0.0, ())
         best = max(judged, key=lambda pair: pair[0].support)
@@ -64,15 +64,16 @@ class Grounder:
         """Return where one of the papers says the opposite of a sentence, if one clearly does."""
         clear = [
             (judgement, aligned)
-            for judgement, aligned in self._judge(sentence, papers)
+            for judgement, aligned in self.read(sentence, papers)
             if judgement.contradiction >= CLEARLY and aligned.window.coverage >= SAME_THING
         ]
         return _support(*max(clear, key=lambda pair: pair[0].contradiction)) if clear else None
 
-    def _judge(
-        self, sentence: str, papers: Sequence[Paper]
-    ) -> list[tuple[Judgement, AlignedClaim]]:
-        """Judge a sentence in the papers that cover it best, and in the best two passages."""
+    def read(self, sentence: str, papers: Sequence[Paper]) -> list[tuple[Judgement, AlignedClaim]]:
+        """Judge a sentence in the papers that cover it best, and in the best two passages.
+
+        The one that covers it best comes first.
+        """
         claim = encode_words(sentence)
         if not claim.words or not papers:
             return []

@@ -63,6 +63,28 @@ class KeywordSearch:
             self._forget_old_counts(connection)
             return min((self._count(connection, part) for part in parts), default=0)
 
+    def ids_with(self, words: Sequence[str]) -> list[str]:
+        """Return the papers that have all of these words, best first, ties by id.
+
+        What consists of several ("text-to-speech") has to stand there as it is.
+        """
+        quoted = [unicodedata.normalize("NFC", word).replace('"', " ") for word in words]
+        match = " AND ".join(f'"{word}"' for word in quoted)
+        if not match:
+            return []
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                "SELECT papers.id FROM keywords JOIN papers ON papers.number = keywords.rowid "
+                "WHERE keywords MATCH ? ORDER BY bm25(keywords, ?, ?), papers.id",
+                (match, TITLE_WEIGHT, ABSTRACT_WEIGHT),
+            )
+            return [paper_id for (paper_id,) in rows]
+
+    def stems(self, text: str) -> list[str]:
+        """Return what the index makes of the words of a text, in their order."""
+        with self._database.reading():  # its lock guards the stemmer as well
+            return self._stemmer.stems(text)
+
     def respelt(self, query: str, is_name: Callable[[str], bool]) -> list[str]:
         """Return words of the library that a query means and writes in another way.
 

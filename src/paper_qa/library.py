@@ -123,6 +123,14 @@ class Library:
         """Count the papers that have this word in one of its forms in title or abstract."""
         return self._keywords.count(word)
 
+    def ids_with(self, words: Sequence[str]) -> list[str]:
+        """Return the papers that have all of these words in title or abstract, best first."""
+        return self._keywords.ids_with(words)
+
+    def stems(self, text: str) -> list[str]:
+        """Return what the keyword index makes of the words of a text, in their order."""
+        return self._keywords.stems(text)
+
     def vectors(self, model: str, texts: Sequence[str]) -> dict[str, Vector]:
         """Return the kept vectors of those texts that have one."""
         return self._cache.vectors(model, texts)

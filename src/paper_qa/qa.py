@@ -83,7 +83,7 @@ class PaperQA:
             flag_unsupported=self._settings.grounding == "flag",
         )
         selector = EvidenceSelector(words)
-        self._engine = PaperQueryEngine(self._retriever, selector, self._synthesizer)
+        self._engine = PaperQueryEngine(self._retriever, selector, self._synthesizer, self._library)
         self._preparing = threading.Lock()
 
     @property

@@ -13,10 +13,19 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from typing_extensions import override
 
 from paper_qa.answering import Task
+from paper_qa.computed import compute
 from paper_qa.domain import Event, Sources, Stage, Turn
 from paper_qa.evidence import EvidenceSelector, papers_to_read
+from paper_qa.library import Library
 from paper_qa.llm.blocking import iterate
-from paper_qa.nodes import QuestionBundle, evidence_of, question_of, scored_paper
+from paper_qa.nodes import (
+    QuestionBundle,
+    evidence_node,
+    evidence_of,
+    paper_node,
+    question_of,
+    scored_paper,
+)
 from paper_qa.questions import Question, understand
 from paper_qa.retrieval import HybridRetriever
 from paper_qa.synthesizer import (
@@ -29,17 +38,22 @@ from paper_qa.synthesizer import (
 
 
 class PaperQueryEngine(RetrieverQueryEngine):
-    """Retriever, evidence, writer, in LlamaIndex's own seats; streams events as well."""
+    """Retriever, evidence, writer, in LlamaIndex's own seats; streams events as well.
+
+    What can be counted or listed is computed from the library before all of them.
+    """
 
     def __init__(
         self,
         retriever: HybridRetriever,
         selector: EvidenceSelector,
         synthesizer: GroundedSynthesizer,
+        library: Library,
     ) -> None:
         super().__init__(retriever, synthesizer, [selector], CallbackManager([]))
         self._ranker = retriever
         self._writer = synthesizer
+        self._library = library
 
     async def aevents(self, question: str, history: Sequence[Turn] = ()) -> AsyncGenerator[Event]:
         """Yield what is going on, the sources, checked claims, and the answer last.
@@ -49,7 +63,12 @@ class PaperQueryEngine(RetrieverQueryEngine):
             LibraryError: the library or its index can't be read.
         """
         started = time.monotonic()
-        understood = Rewritten(self._ranker.resolve(understand(question, history)))
+        asked = understand(question, history)
+        if computed := await asyncio.to_thread(compute, asked, self._library, started):
+            for event in computed.events():
+                yield event
+            return
+        understood = Rewritten(self._ranker.resolve(asked))
         if self._writer.can_rewrite(understood.question):
             yield Stage("Understanding the question")
             understood = await self._writer.rewrite(understood.question, history)
@@ -72,7 +91,12 @@ class PaperQueryEngine(RetrieverQueryEngine):
     @override
     async def _aquery(self, query_bundle: QueryBundle) -> Response:
         started = time.monotonic()
-        understood = Rewritten(self._ranker.resolve(question_of(query_bundle)))
+        asked = question_of(query_bundle)
+        if computed := await asyncio.to_thread(compute, asked, self._library, started):
+            sources = computed.sources
+            nodes = [*map(evidence_node, sources.evidence), *map(paper_node, sources.papers)]
+            return as_response(computed.answer, nodes)
+        understood = Rewritten(self._ranker.resolve(asked))
         if self._writer.can_rewrite(understood.question):
             understood = await self._writer.rewrite(understood.question, ())
         found = await asyncio.to_thread(self._find, understood.question)

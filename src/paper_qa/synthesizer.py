@@ -14,9 +14,9 @@ from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from typing_extensions import override
 
+from paper_qa.answerability import answerability
 from paper_qa.answering import THE_AUTHORS, AnswerInProgress, Task
 from paper_qa.citing import Numbering, without_stop
-from paper_qa.confidence import confidence
 from paper_qa.domain import (
     AbstainReason,
     Answer,
@@ -34,7 +34,7 @@ from paper_qa.domain import (
 from paper_qa.drafting import Draft, clean_sentence, in_third_person
 from paper_qa.errors import ConfigurationError, ContextLengthError, ModelError, QuestionError
 from paper_qa.evidence import papers_to_read
-from paper_qa.extraction import choose, contrasted
+from paper_qa.extraction import choose, contrasted, opposed
 from paper_qa.grounding import Grounder
 from paper_qa.injection import stated
 from paper_qa.llm.blocking import iterate
@@ -48,6 +48,7 @@ _T = TypeVar("_T")
 
 NUM_SENTENCES_SHRUNK = 3
 SMALL_CONTEXT = 4096  # tokens; a model that reads no more is shown key passages, not abstracts
+HERE = 0.5  # the probability from which on the paper is said to be here, without the answer
 NEAR_SHARE = 0.6  # of the best paper's score, for another paper to be heard against it
 MAX_QUERY_CHARACTERS = 500  # of a question that a model has rewritten
 MAX_REWRITE_S = 20.0
@@ -152,6 +153,12 @@ class GroundedSynthesizer(BaseSynthesizer):
 
     async def _events(self, llm: LLM | None, progress: AnswerInProgress) -> AsyncGenerator[Event]:
         reason = await asyncio.to_thread(self._reason_to_abstain, progress)
+        if reason == "not_in_abstract":
+            correction = await asyncio.to_thread(self._correction, progress)
+            if correction:
+                yield progress.add(correction)
+                yield progress.answer()
+                return
         if reason:
             yield progress.abstention(reason)
             return
@@ -166,6 +173,19 @@ class GroundedSynthesizer(BaseSynthesizer):
         async with aclosing(self._write(llm, progress)) as events:
             async for event in events:
                 yield event
+
+    def _correction(self, progress: AnswerInProgress) -> Claim | None:
+        """Return the words of the best paper against what the question takes for granted."""
+        task = progress.task
+        if task.question.kind != "answer":
+            return None
+        found = self._grounder.contradiction(task.question.query, [task.hits[0].paper])
+        if found is None:
+            return None
+        progress.premise_corrected = True
+        progress.model = EXTRACTIVE
+        paper, span = found.spans[0]
+        return opposed(paper, span, progress.numbering)
 
     def _conflict(self, progress: AnswerInProgress) -> Claim | None:
         """Return the words of a paper read, but not cited, that contradict what is cited."""
@@ -186,9 +206,12 @@ class GroundedSynthesizer(BaseSynthesizer):
             return "language"
         if not progress.task.evidence:
             return "no_evidence"
-        progress.confidence = confidence(question, progress.task.hits, self._words)
-        if progress.confidence < self._abstain_threshold:
-            return "language" if question.is_foreign else "no_evidence"
+        judged = answerability(question, progress.task.hits, self._words, self._grounder)
+        progress.confidence = judged.confidence
+        if judged.confidence < self._abstain_threshold:
+            if question.is_foreign:
+                return "language"
+            return "not_in_abstract" if judged.is_here >= HERE else "no_evidence"
         if question.is_foreign:
             progress.notes.append(NOTE_FOREIGN)
         return None

@@ -33,7 +33,8 @@ class Printer:
                 case Stage():
                     self.console.status(event.text)
                 case Claim() if self.console.live and not self._json:
-                    self.console.result(f"- {with_markers(event)}")
+                    is_heading = event.support == "computed" and not written
+                    self.console.result(f"{'' if is_heading else '- '}{with_markers(event)}")
                     written.append(event)
                 case Answer():
                     self.finish(event, written)

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paper_qa.cli.console import Console
+from paper_qa.cli.console import Console, to_json
+from paper_qa.cli.files import replacing
 from paper_qa.cli.options import Home, Json, Llm, Quiet, prepared, refuse, settings_with
+from paper_qa.errors import PaperQAError
 
 if TYPE_CHECKING:
     from paper_qa.evaluation import ClaimReport, Question, Report
 
+PAGE = "index.html"
 
 QuestionFile = Annotated[
     Path | None,
@@ -38,6 +41,22 @@ Limit = Annotated[
     int | None,
     typer.Option("--limit", min=1, metavar="N", help="Only the first N of each file."),
 ]
+ReportFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FOLDER",
+        help="Write a page with tables, charts and every answer to FOLDER/index.html, too.",
+    ),
+]
+TwoReports = Annotated[
+    tuple[Path, Path] | None,
+    typer.Option(
+        "--compare",
+        metavar="A B",
+        help="Ask nothing, but say how far B is above A: files that --json or --report wrote.",
+    ),
+]
 
 
 def evaluate(  # noqa: PLR0913 - an argument for each option
@@ -46,24 +65,50 @@ def evaluate(  # noqa: PLR0913 - an argument for each option
     claims: ClaimFile = None,
     types: Types = None,
     limit: Limit = None,
+    report: ReportFolder = None,
+    compare: TwoReports = None,
     json: Json = False,
     home: Home = None,
     llm: Llm = None,
     quiet: Quiet = False,
 ) -> None:
     """Measure how good the answers are, or the checks of claims."""
+    console = Console(quiet=quiet)
+    if compare:
+        if any((questions, claims, limit, report, home, llm)):
+            refuse("--compare asks nothing: leave out every option but --type, --json and --quiet")
+        _compare(console, compare, types or (), json=json)
+        return
     from paper_qa.evaluation import read_claims, run_claims, run_evaluation
 
-    console = Console(quiet=quiet)
     settings = settings_with(home=home, llm=llm)
     if types and claims and not questions:
         refuse("--type chooses among questions: name their file with --questions")
     asked = _asked(questions, types or ())[:limit] if questions or not claims else []
     judged = read_claims(claims)[:limit] if claims else []
+    if report:
+        _make_folder(report)
     with prepared(settings, console) as qa:
-        report = run_evaluation(qa, asked, progress=partial(console.progress, "Asking"))
+        answered = run_evaluation(qa, asked, progress=partial(console.progress, "Asking"))
         checked = run_claims(qa, judged, progress=partial(console.progress, "Checking"))
-    _show(console, report if asked else None, checked if judged else None, json=json)
+    measured = answered if asked else None, checked if judged else None
+    if report:
+        _write(report, *measured)
+        console.note(f"wrote {report / PAGE}")
+    _show(console, *measured, json=json)
+
+
+def _compare(
+    console: Console, files: tuple[Path, Path], types: Sequence[str], *, json: bool
+) -> None:
+    """Print how far the second of two reports is above the first."""
+    from paper_qa.evaluation import read_comparison, render_comparison
+
+    comparison = read_comparison(*files, types)
+    if json:
+        console.json(comparison.to_dict())
+    else:
+        console.table(render_comparison(comparison))
 
 
 def _asked(file: Path | None, types: Sequence[str]) -> "list[Question]":
@@ -85,12 +130,37 @@ def _show(
     from paper_qa.evaluation import render_claims, render_table
 
     if json:
-        fields = report.to_dict() if report else {}
-        console.json({**fields, "claims": checked.to_dict()} if checked else fields)
+        console.json(_fields(report, checked))
         return
     tables = [render_table(report)] if report else []
     tables += [render_claims(checked)] if checked else []
     console.table("\n".join(tables))
+
+
+def _fields(report: "Report | None", checked: "ClaimReport | None") -> dict[str, object]:
+    """Return what was measured as JSON types."""
+    fields = report.to_dict() if report else {}
+    return {**fields, "claims": checked.to_dict()} if checked else fields
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder of the report, before time is spent on what would go into it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PaperQAError(
+            f"cannot make the folder {str(folder)!r}: {error.strerror}; name another"
+        ) from error
+
+
+def _write(folder: Path, report: "Report | None", checked: "ClaimReport | None") -> None:
+    """Write the page and, beside it, the figures as JSON."""
+    from paper_qa.evaluation import render_page
+
+    with replacing(folder / "report.json") as stream:
+        stream.write(to_json(_fields(report, checked)) + "\n")
+    with replacing(folder / PAGE) as stream:
+        stream.write(render_page(report, checked))
 
 
 def _shipped_questions() -> Path:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from paper_qa.domain import Answer, Claim, Paper, Reference, ScoredPaper
+from paper_qa.domain import COMPUTED, Answer, Claim, Paper, Reference, ScoredPaper
 
 if TYPE_CHECKING:
     from paper_qa.library import AddReport
@@ -22,7 +22,8 @@ def references(answer: Answer, *, quotes: bool = False) -> str:
 
 def remarks(answer: Answer) -> list[str]:
     """Return what is worth knowing about an answer: who wrote it, what was left out."""
-    lines = [] if answer.notes or answer.abstained else [f"answered by {answer.model}"]
+    by = "counted in the library" if answer.model == COMPUTED else f"answered by {answer.model}"
+    lines = [] if answer.notes or answer.abstained else [by]
     lines += answer.notes
     if answer.withheld:
         count = len(answer.withheld)

@@ -1,6 +1,5 @@
 """Judged claims: the file of them, the run that checks them, and how well they were told apart."""
 
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from pydantic import TypeAdapter
 from paper_qa.domain import Claim
 from paper_qa.errors import QuestionError, UnknownPaperError
 from paper_qa.evaluation import bootstrap, facts, measures
-from paper_qa.evaluation.bootstrap import Interval, Ratios
+from paper_qa.evaluation.bootstrap import Interval, Median, Ratios, Sampled, Separation
 from paper_qa.evaluation.json_lines import read_items
 
 Label = Literal["supported", "contradicted", "not_mentioned"]
@@ -82,7 +81,7 @@ class ClaimReport:
         scores = [result.checked.score for result in self.results]
         lengths = [float(facts.num_words(result.judged.claim)) for result in self.results]
         found = {
-            "f1": _ratio(f1_ratios(accepted, supported)),
+            "f1": _measured(f1_ratios(accepted, supported)),
             "accuracy": _share([result.is_right for result in self.results]),
             "verdict_accuracy": _share(
                 [result.checked.support == result.judged.label for result in self.results]
@@ -90,7 +89,7 @@ class ClaimReport:
             "auroc": _separation(scores, supported),
             "auroc_length": _separation(lengths, supported),
             "calibration_error": _calibration(scores, supported),
-            "median_ms": _median([result.ms for result in self.results]),
+            "median_ms": _measured(Median(tuple(result.ms for result in self.results))),
         }
         return MappingProxyType(found)
 
@@ -188,24 +187,20 @@ def _check(qa: ClaimChecker, claim: JudgedClaim) -> ClaimResult:
     return ClaimResult(claim, checked, 1000 * (time.perf_counter() - start))
 
 
-def _ratio(ratios: Ratios) -> Measured:
-    return Measured(ratios.value, bootstrap.ratio_interval(ratios))
+def _measured(measure: Sampled) -> Measured:
+    return Measured(measure.value, bootstrap.interval(measure))
 
 
 def _share(hits: Sequence[bool]) -> Measured:
-    return _ratio(Ratios(tuple(map(float, hits)), (1.0,) * len(hits)))
+    return _measured(Ratios(tuple(map(float, hits)), (1.0,) * len(hits)))
 
 
 def _separation(scores: Sequence[float], supported: Sequence[bool]) -> Measured:
     """Measure how well a score tells the supported claims from the others."""
     pairs = list(zip(scores, supported, strict=True))
-    positives = [score for score, is_supported in pairs if is_supported]
-    negatives = [score for score, is_supported in pairs if not is_supported]
-    if not (positives and negatives):
-        return Measured(None, None)
-    return Measured(
-        measures.auroc(positives, negatives), bootstrap.auroc_interval(positives, negatives)
-    )
+    positives = tuple(score for score, is_supported in pairs if is_supported)
+    negatives = tuple(score for score, is_supported in pairs if not is_supported)
+    return _measured(Separation(positives, negatives))
 
 
 def _calibration(scores: Sequence[float], supported: Sequence[bool]) -> Measured:
@@ -215,11 +210,6 @@ def _calibration(scores: Sequence[float], supported: Sequence[bool]) -> Measured
         measures.calibration_error(scores, supported),
         bootstrap.calibration_interval(scores, supported),
     )
-
-
-def _median(values: Sequence[float]) -> Measured:
-    value = statistics.median(values) if values else None
-    return Measured(value, bootstrap.median_interval(values))
 
 
 def _values(found: Mapping[str, Measured]) -> dict[str, float | None]:

@@ -53,17 +53,33 @@ def read_items(
     return list(items.values())
 
 
-def _lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
+def read_text(path: Path, *, name: str) -> str:
+    """Read a file in UTF-8; ``name`` says in complaints what it should hold.
+
+    Raises:
+        FormatError: it can't be read, or is in another encoding.
+    """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         reason = (error.strerror or "unknown error").lower()
         raise FormatError(f"can't read {str(path)!r}: {reason}; give a {name} file") from error
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise FormatError(f"{path}:{line}: not UTF-8; save the file in that encoding") from error
+
+
+def explained(error: ValidationError) -> str:
+    """Return the first complaint about an item, with the field that it is about."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    field = ".".join(str(part) for part in first["loc"])
+    message = first["msg"][0].lower() + first["msg"][1:]
+    return f"{f'{field!r}: ' if field else ''}{message}"
+
+
+def _lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
     # Not splitlines(): a text may hold U+2028 and its like, which JSON need not escape.
-    numbered = enumerate(text.split("\n"), start=1)
+    numbered = enumerate(read_text(path, name=name).split("\n"), start=1)
     return ((number, line) for number, line in numbered if line.strip())
 
 
@@ -71,7 +87,4 @@ def _parse(line: str, shape: TypeAdapter[ItemT], *, where: str) -> ItemT:
     try:
         return shape.validate_json(line, strict=True)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        message = first["msg"][0].lower() + first["msg"][1:]
-        raise FormatError(f"{where}: {f'{field!r}: ' if field else ''}{message}") from error
+        raise FormatError(f"{where}: {explained(error)}") from error

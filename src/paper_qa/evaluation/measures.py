@@ -5,7 +5,9 @@ such a question has no score, rather than a score of zero, and is not to be aske
 """
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,15 @@ from numpy.typing import NDArray
 from paper_qa.domain import Answer, Citation
 
 NUM_BINS = 10  # of the calibration error
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationBin:
+    """Items with scores that are alike: how many, their mean score, and how many came true."""
+
+    num_items: int
+    score: float
+    share_true: float
 
 
 def ndcg_at_k(ranked: Sequence[str], relevance: Mapping[str, float], *, k: int) -> float:
@@ -57,8 +68,11 @@ def quote_is_valid(citation: Citation, abstract: str) -> bool:
 def is_false_answer(answer: Answer, *, kind: str, near: Collection[str]) -> bool:
     """Tell whether an unanswerable question was answered.
 
-    Setting a false premise right out of a ``near`` abstract is as good as declining.
+    Setting a false premise right out of a ``near`` abstract is as good as declining, and so is
+    the computed answer that no paper has the words.
     """
+    if answer.claims and not cited_papers(answer):
+        return any(claim.support != "computed" for claim in answer.claims)
     corrected = kind == "false_premise" and answer.premise_corrected
     return not (answer.abstained or (corrected and cited_papers(answer) & set(near)))
 
@@ -75,6 +89,34 @@ def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float:
     """
     difference = np.subtract.outer(np.asarray(positives), np.asarray(negatives))
     return float(np.sum((np.sign(difference) + 1) / 2)) / (len(positives) * len(negatives))
+
+
+def risk_coverage(right: Sequence[float], wrong: Sequence[float]) -> list[tuple[float, float]]:
+    """Return coverage and risk when only the most confident is answered, the two most, up to all.
+
+    Risk is the share of what is wrong in what is answered (El-Yaniv & Wiener, JMLR 11, 2010;
+    Geifman & El-Yaniv, NeurIPS 2017). Those of one confidence come in no order, so each adds the
+    share of wrong ones among them: the mean over all their orders.
+    """
+    num_right, num_wrong = Counter(right), Counter(wrong)
+    points: list[tuple[float, float]] = []
+    errors = 0.0
+    for score in sorted({*right, *wrong}, reverse=True):
+        alike = num_right[score] + num_wrong[score]
+        for _ in range(alike):
+            errors += num_wrong[score] / alike
+            answered = len(points) + 1
+            points.append((answered / (len(right) + len(wrong)), errors / answered))
+    return points
+
+
+def aurc(right: Sequence[float], wrong: Sequence[float]) -> float:
+    """Return the area under the risk-coverage curve: the mean of its risks.
+
+    It is 0 at best only if nothing is wrong (Geifman, Uziel & El-Yaniv, ICLR 2019).
+    """
+    points = risk_coverage(right, wrong)
+    return sum(risk for _, risk in points) / len(points)
 
 
 def calibration_error(scores: Sequence[float], outcomes: Sequence[bool]) -> float:
@@ -94,8 +136,27 @@ def calibration_gaps(scores: Sequence[float], outcomes: Sequence[bool]) -> NDArr
     """
     gaps = np.zeros((len(scores), NUM_BINS))
     for row, (score, outcome) in enumerate(zip(scores, outcomes, strict=True)):
-        gaps[row, min(int(score * NUM_BINS), NUM_BINS - 1)] = outcome - score
+        gaps[row, _bin(score)] = outcome - score
     return gaps
+
+
+def calibration_bins(scores: Sequence[float], outcomes: Sequence[bool]) -> list[CalibrationBin]:
+    """Return the bins of the calibration error that something is in, the lowest first."""
+    pairs = list(zip(scores, outcomes, strict=True))
+    bins = [[pair for pair in pairs if _bin(pair[0]) == number] for number in range(NUM_BINS)]
+    return [
+        CalibrationBin(
+            len(inside),
+            sum(score for score, _ in inside) / len(inside),
+            sum(outcome for _, outcome in inside) / len(inside),
+        )
+        for inside in bins
+        if inside
+    ]
+
+
+def _bin(score: float) -> int:
+    return min(int(score * NUM_BINS), NUM_BINS - 1)
 
 
 def _dcg(gains: Sequence[float]) -> float:

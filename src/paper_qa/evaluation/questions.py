@@ -1,12 +1,23 @@
 """Question files: JSON Lines, one question with its judged papers and its facts a line."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from pydantic import TypeAdapter
 
-from paper_qa.domain import Turn
+from paper_qa.domain import AbstainReason, Turn
 from paper_qa.evaluation.json_lines import read_items
+
+_REASONS: Mapping[str, AbstainReason] = MappingProxyType(
+    {
+        "not_in_abstract": "not_in_abstract",
+        "false_premise": "not_in_abstract",
+        "absent_topic": "no_evidence",
+        "off_topic": "no_evidence",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +45,14 @@ class Question:
     def is_answerable(self) -> bool:
         """Whether some abstract answers it."""
         return bool(self.gold)
+
+    @property
+    def right_reason(self) -> AbstainReason | None:
+        """The reason for which an unanswerable question is declined; None if its kind names none.
+
+        Of a false premise too the paper is there, and what is asked for is not in it.
+        """
+        return None if self.is_answerable else _REASONS.get(self.kind)
 
 
 _QUESTION = TypeAdapter(Question)

@@ -8,7 +8,8 @@ from paper_qa.domain import Answer, Citation, Paper, Turn
 from paper_qa.errors import UnknownPaperError
 from paper_qa.evaluation import measures
 from paper_qa.evaluation.questions import Question
-from paper_qa.evaluation.report import QuestionResult, Report
+from paper_qa.evaluation.report import Report
+from paper_qa.evaluation.results import QuestionResult
 
 
 class Answerer(Protocol):

@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from paper_qa.evaluation.bootstrap import Interval
+from paper_qa.evaluation.bootstrap import Difference, Interval
 from paper_qa.evaluation.claims import ClaimReport, Measured
+from paper_qa.evaluation.comparison import Comparison
 from paper_qa.evaluation.report import Group, Report
+
+Rows = list[list[str]]
 
 _TABLES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -25,7 +28,11 @@ _TABLES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "Declining": {
             "false_answer_rate": "false answers",
             "false_refusal_rate": "false refusals",
+            "abstention_kind_accuracy": "right reason",
             "abstention_auroc": "AUROC",
+        },
+        "Risk, quotes": {
+            "aurc": "AURC",
             "quote_validity": "valid quotes",
             "median_s": "seconds",
         },
@@ -42,6 +49,10 @@ _CLAIM_TABLES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
     }
 )
+NAMES: Mapping[str, str] = MappingProxyType(
+    {key: name for columns in _TABLES.values() for key, name in columns.items()}
+)
+"""What the measures are called, in the order of the tables."""
 # No interval is shown of these.
 _BARE = frozenset({"mean_words", "mean_claims", "quote_validity", "median_s", "median_ms"})
 _DECIMALS = MappingProxyType({"mean_words": 0, "mean_claims": 1, "median_s": 2, "median_ms": 1})
@@ -49,45 +60,84 @@ _DECIMALS = MappingProxyType({"mean_words": 0, "mean_claims": 1, "median_s": 2, 
 
 def render_table(report: Report) -> str:
     """Return the measures per type and overall, with their 95 % intervals in brackets."""
-    groups = {**report.by_type, "overall": report.overall}
-    if any(result.question.history for result in report.results):
-        groups["single-turn"] = report.single_turn
-    tables = [_table(title, columns, groups) for title, columns in _TABLES.items()]
-    heading = f"{len(report.results)} questions, answered by {report.model or 'nobody'}"
-    return "\n\n".join([heading, *tables]) + "\n"
+    return _rendered(heading(report), report_tables(report))
 
 
 def render_claims(report: ClaimReport) -> str:
     """Return the measures over claims, and which share of each kind was told right."""
-    overall, number = report.overall, str(len(report.results))
-    tables = [
+    return _rendered(claim_heading(report), claim_tables(report))
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """Return what both runs have of each measure, how far they are apart, and whether clearly."""
+    first, second = (saved.model or "nobody" for saved in (comparison.first, comparison.second))
+    number = len(comparison.first.questions)
+    rows = [["Measure", "first", "second", "second - first", ""]]
+    rows += [
+        [
+            NAMES.get(key, key),
+            _cell(key, found.first, None),
+            _cell(key, found.second, None),
+            _change(key, found),
+            "clear" if found.is_clear else "",
+        ]
+        for key, found in comparison.differences.items()
+    ]
+    title = f"{number} questions, answered first by {first} and then by {second}"
+    return _rendered(title, [rows])
+
+
+def heading(report: Report) -> str:
+    """Say how many questions were asked, and who answered."""
+    return f"{len(report.results)} questions, answered by {report.model or 'nobody'}"
+
+
+def claim_heading(report: ClaimReport) -> str:
+    """Say how many claims were checked."""
+    return f"{len(report.results)} claims, each checked against one abstract"
+
+
+def report_tables(report: Report) -> list[Rows]:
+    """Return the tables, each with its head: the title, and the names of the columns."""
+    groups = {**report.by_type, "overall": report.overall}
+    if any(result.question.history for result in report.results):
+        groups["single-turn"] = report.single_turn
+    return [_table(title, columns, groups) for title, columns in _TABLES.items()]
+
+
+def claim_tables(report: ClaimReport) -> list[Rows]:
+    """Return the tables over claims, each with its head."""
+    overall, by_kind = report.overall, report.by_kind
+    number = str(len(report.results))
+    tables: list[Rows] = [
         [
             [title, "n", *columns.values()],
             ["overall", number, *(_measured(key, overall[key]) for key in columns)],
         ]
         for title, columns in _CLAIM_TABLES.items()
     ]
-    by_kind = report.by_kind
     kinds = [
         [kind, str(len(by_kind[kind])), _measured("detection", share)]
         for kind, share in report.detection.items()
     ]
-    tables.append([["Detection", "n", "told right"], *kinds])
-    heading = f"{number} claims, each checked against one abstract"
-    return "\n\n".join([heading, *map(_aligned, tables)]) + "\n"
+    return [*tables, [["Detection", "n", "told right"], *kinds]]
 
 
-def _table(title: str, columns: Mapping[str, str], groups: Mapping[str, Group]) -> str:
+def _table(title: str, columns: Mapping[str, str], groups: Mapping[str, Group]) -> Rows:
     """Set a row for each group that the columns say something about."""
     rows = [[title, "n", *columns.values()]]
     for name, group in groups.items():
         if any(group.values[key] is not None for key in columns):
             cells = [_cell(key, group.values[key], group.intervals.get(key)) for key in columns]
             rows.append([name, str(group.num_questions), *cells])
-    return _aligned(rows)
+    return rows
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
+def _rendered(title: str, tables: Sequence[Rows]) -> str:
+    return "\n\n".join([title, *map(_aligned, tables)]) + "\n"
+
+
+def _aligned(rows: Rows) -> str:
     """Align the columns: the names to the left, what is measured to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(_line(row, widths) for row in rows)
@@ -96,7 +146,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     cells = [row[0].ljust(widths[0])]
     cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-    return "  ".join(cells)
+    return "  ".join(cells).rstrip()
 
 
 def _measured(key: str, measured: Measured) -> str:
@@ -114,10 +164,17 @@ def _cell(key: str, value: float | None, interval: Interval | None) -> str:
     )
 
 
+def _change(key: str, found: Difference) -> str:
+    """Return a difference with its sign, and its interval."""
+    decimals = _DECIMALS[key] + 1 if key in _DECIMALS else 3
+    value, low, high = (f"{x:+.{decimals}f}" for x in (found.value, found.low, found.high))
+    return _bare(value) + f" [{_bare(low)} {_bare(high)}]"
+
+
 def _brackets(interval: Interval) -> str:
     return " [" + " ".join(_bare(f"{bound:.2f}") for bound in interval) + "]"
 
 
 def _bare(number: str) -> str:
     """Drop the zero before the point, as the field writes its measures."""
-    return number.removeprefix("0") if number.startswith("0.") else number
+    return number.replace("0.", ".", 1) if number.lstrip("+-").startswith("0.") else number

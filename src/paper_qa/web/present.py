@@ -4,7 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paper_qa.citing import with_markers
-from paper_qa.domain import AbstainReason, Answer, Claim, Reference, Support, Withheld
+from paper_qa.domain import (
+    COMPUTED,
+    AbstainReason,
+    Answer,
+    Claim,
+    Reference,
+    Support,
+    Withheld,
+)
 from paper_qa.web.maths import chat_text, inline_html
 from paper_qa.web.panel import lettered
 from paper_qa.web.preparation import Progress
@@ -36,6 +44,9 @@ def _claims(turn: TurnView) -> list[str]:
     written, quoted = (
         [marked_claim(claim) for claim in part] for part in written_and_quoted(turn.claims)
     )
+    if turn.claims and turn.claims[0].support == "computed":
+        lines = "\n".join(f"- {line}" for line in written[1:])
+        return [written[0], *([lines] if lines else [])]
     as_list = turn.answer is not None and turn.answer.text.startswith("- ")
     text = "\n".join(f"- {line}" for line in written) if as_list else " ".join(written)
     return [*([text] if text else []), *(["**Key passages**", *quoted] if quoted else [])]
@@ -141,6 +152,8 @@ def status(turn: TurnView) -> str:
 def _answered(answer: Answer, model: str) -> str:
     by = model_text(model)
     seconds = f"{max(answer.timings.total_s, 0.1):.1f} s"
+    if model == COMPUTED:
+        return f"Counted in the library in {seconds}"
     if answer.abstained:
         return f"No answer in the abstracts, by {by}, in {seconds}"
     return f"Answered by {by} in {seconds}"

@@ -115,7 +115,9 @@ def written_and_quoted(claims: Sequence[Claim]) -> tuple[list[Claim], list[Claim
 
 
 def _is_quoted(claim: Claim) -> bool:
-    return any(f"“{without_stop(citation.quote)}”" in claim.text for citation in claim.citations)
+    quotes = (f"“{without_stop(citation.quote)}”" for citation in claim.citations)
+    # What the library lists has titles in quotation marks.
+    return claim.support != "computed" and any(quote in claim.text for quote in quotes)
 
 
 def cited_marks(turn: TurnView, paper_id: str) -> list[Mark]:
