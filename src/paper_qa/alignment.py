@@ -188,8 +188,9 @@ def _windows(
 ) -> list[Window]:
     sentences = statements(source.paper.abstract)
     starts = np.array([token.span.start for token in source.tokens])
-    titled = np.flatnonzero(starts < 0) if not is_instruction(source.paper.title) else []
-    title = covered_by(source.likeness[np.ix_(places, list(titled))])
+    is_said = not is_instruction(source.paper.title)
+    titled: list[int] = np.flatnonzero(starts < 0).tolist() if is_said else []
+    title = covered_by(source.likeness[np.ix_(places, titled)])
     found: list[Window] = []
     for size in range(1, min(longest, len(sentences)) + 1):
         for first in range(len(sentences) - size + 1):
