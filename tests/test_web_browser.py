@@ -113,6 +113,7 @@ def test_key_passages_answer_while_the_model_is_being_fetched(
             expect(answer).to_contain_text("Key passages")
             expect(progress).not_to_have_text(seen)
             chat.picture("model-on-its-way")
+            chat.page.close()  # before the program ends
 
 
 def test_an_example_question_is_answered_and_its_citation_opens_the_words(

@@ -14,9 +14,12 @@ from paper_qa.sentences import split_sentences
 
 _INSTRUCTION = re.compile(
     r"""
-      \b(?:ignore|disregard|forget|override)\b.{0,50}
+      ^\W*(?:(?:now|then|please|and|but|so)\s+)*(?:ignore|disregard|forget|override)\b.{0,50}
       \b(?:above|previous|prior|preceding|earlier|instructions?|prompts?|rules|the\ question)\b
-    | (?:^|[\s"'“(\[#*])(?:system|assistant|user|tool|developer|human)\s*(?:message|prompt|note)?:
+    | \b(?:ignore|disregard|forget|override)\s+(?:(?:all|any|the|your|these|of)\s+)*
+      (?:above|previous|prior|preceding|earlier|instructions|rules)\b
+    | (?:^|\n|["“(\[\#*])\s*(?:system|assistant|user|tool|developer|human)
+      \s*(?:message|prompt|note)?:
     | <\|[^|>\n]{1,40}\|> | \[/?INST\] | <</?SYS>> | <(?:start|end)_of_turn> | </?system\b
     | ^(?:now\s+|then\s+|please\s+|always\s+|instead,?\s+|just\s+)*
       (?:say|reply|respond|output|print|repeat|cite|tell\s+the\s+(?:user|reader))\s+

@@ -59,6 +59,7 @@ NOTE_LISTED = "listed by extraction: the model that runs here reads too little a
 NOTE_FOREIGN = (
     "the search reads English: these passages were found by the terms that the question shares"
 )
+NOTE_TRANSLATED = "answered in English: sentences are checked against abstracts in English"
 NOTE_UNSUPPORTED = (
     "nothing that the model wrote is supported by the abstracts: these are the key passages"
 )
@@ -135,7 +136,8 @@ class GroundedSynthesizer(BaseSynthesizer):
         except (ModelError, QuestionError, TimeoutError) as error:
             note = f"the question could not be rewritten: {str(error) or 'the model took too long'}"
             return Rewritten(question, draft.usage, (note,))
-        return Rewritten(replace(alone, text=question.text), draft.usage)
+        notes = (NOTE_TRANSLATED,) if question.is_foreign else ()
+        return Rewritten(replace(alone, text=question.text), draft.usage, notes)
 
     async def aevents(self, task: Task) -> AsyncGenerator[Event]:
         """Yield checked claims as they are written, and the whole answer last."""
