@@ -21,7 +21,7 @@ NUM_JUDGED = 3  # of the papers, those that cover the sentence best
 LIKELY = 0.5
 # What another paper must reach to be shown as saying the opposite: the probability, and how much of
 # the sentence it has to cover. Most papers that differ speak of something else.
-CLEARLY, SAME_THING = 0.8, 0.8
+CLEARLY, SAME_THING = 0.55, 0.85
 
 Verdict = Literal["supported", "contradicted", "not_mentioned"]
 
