@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from paper_qa.alignment import align, read_claim, read_source
 from paper_qa.checker import load_checker
 from paper_qa.corpus import read_seeds, seeds_folder
-from paper_qa.differences import differences
 from paper_qa.domain import Paper
 from paper_qa.embedding import OnnxEmbedding, hidden_states
 from paper_qa.evaluation import measures, read_claims
 from paper_qa.evaluation.claims import f1_ratios
+from paper_qa.grounding import judge
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.append(str(PROJECT / "tools"))
@@ -97,7 +97,6 @@ def claims_of_scifact(folder: Path) -> list[Case]:
 
 def scores_of(cases: Iterable[Case], cache: WordCache) -> tuple[Values, list[float]]:
     """Return the probabilities of support, and the milliseconds that each took."""
-    checker = load_checker()
     scores: list[float] = []
     times: list[float] = []
     for case in cases:
@@ -105,7 +104,7 @@ def scores_of(cases: Iterable[Case], cache: WordCache) -> tuple[Values, list[flo
         start = time.perf_counter()
         tokens = read_claim(case.claim)
         found = align(case.claim, tokens, [read_source(tokens, claim, case.paper, paper)])
-        scores.append(checker.judge(differences(found[0])).support if found else 0.0)
+        scores.append(judge(found[0]).support if found else 0.0)
         times.append(1000 * (time.perf_counter() - start))
     return np.array(scores), times
 

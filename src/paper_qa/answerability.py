@@ -8,19 +8,16 @@ by ``tools/fit_answerability.py``.
 """
 
 import functools
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paper_qa import differences
 from paper_qa.alignment import AlignedClaim
-from paper_qa.checker import Head, Judgement
+from paper_qa.checker import Head, Judgement, read_fitted
 from paper_qa.domain import Paper, ScoredPaper
 from paper_qa.evidence import relevance
 from paper_qa.figures import placed_figures
@@ -248,14 +245,5 @@ def _name_here(aligned: AlignedClaim, paper: Paper) -> float:
 @functools.cache
 def load_judge() -> Judge:
     """Read the model that comes with the package, on the first call."""
-    file = resources.files("paper_qa.models") / MODEL_FILE
-    content: dict[str, Any] = json.loads(file.read_text("utf-8"))
-    terms: Sequence[Mapping[str, Any]] = content["terms"]
-    if [term["name"] for term in terms] != list(FEATURES):
-        raise ValueError(f"{MODEL_FILE} was fitted on other terms: run tools/fit_answerability.py")
-    means, scales, answered, here = (
-        np.array([term[key] for term in terms], dtype=np.float64)
-        for key in ("mean", "scale", "answered", "here")
-    )
-    bias = content["bias"]
-    return Judge(means, scales, Head(bias["answered"], answered), Head(bias["here"], here))
+    fitted = read_fitted(MODEL_FILE, FEATURES, ("answered", "here"), "fit_answerability.py")
+    return Judge(fitted.means, fitted.scales, *fitted.heads)

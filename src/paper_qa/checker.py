@@ -99,19 +99,34 @@ def expand(differences: Values) -> Values:
 @functools.cache
 def load_checker() -> Checker:
     """Read the model that comes with the package, on the first call."""
-    file = resources.files("paper_qa.models") / CHECKER_FILE
-    content: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    fitted = read_fitted(CHECKER_FILE, TERMS, ("supported", "contradicted"), "fit_checker.py")
+    return Checker(fitted.means, fitted.scales, *fitted.heads, fitted.content["threshold"])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """What a file of a fitted model holds: how terms are standardised, two heads, and the rest."""
+
+    means: Values
+    scales: Values
+    heads: tuple[Head, Head]
+    content: Mapping[str, Any]
+
+
+def read_fitted(file: str, names: Sequence[str], heads: tuple[str, str], tool: str) -> Fitted:
+    """Read a fitted model of the package.
+
+    Raises:
+        ValueError: it was fitted on other terms than these.
+    """
+    path = resources.files("paper_qa.models") / file
+    content: dict[str, Any] = json.loads(path.read_text("utf-8"))
     terms: Sequence[Mapping[str, Any]] = content["terms"]
-    if [term["name"] for term in terms] != list(TERMS):
-        raise ValueError(f"{CHECKER_FILE} was fitted on other terms: run tools/fit_checker.py")
-    means, scales, supported, contradicted = (
-        np.array([term[key] for term in terms], dtype=np.float64)
-        for key in ("mean", "scale", "supported", "contradicted")
-    )
-    return Checker(
-        means,
-        scales,
-        Head(content["bias"]["supported"], supported),
-        Head(content["bias"]["contradicted"], contradicted),
-        content["threshold"],
-    )
+    if [term["name"] for term in terms] != list(names):
+        raise ValueError(f"{file} was fitted on other terms: run tools/{tool}")
+
+    def column(key: str) -> Values:
+        return np.array([term[key] for term in terms], dtype=np.float64)
+
+    first, second = (Head(content["bias"][head], column(head)) for head in heads)
+    return Fitted(column("mean"), column("scale"), (first, second), content)

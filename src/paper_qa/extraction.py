@@ -87,17 +87,10 @@ def _listed(item: Evidence, paper: Paper, numbering: Numbering) -> Claim:
     return verbatim(text, item, paper, numbering)
 
 
-def contrasted(paper: Paper, span: Span, numbering: Numbering) -> Claim:
-    """Return a claim that quotes a paper against what was said before."""
+def opposed(lead: str, paper: Paper, span: Span, numbering: Numbering) -> Claim:
+    """Return a claim that quotes a paper against what was said: the lead, who, and the words."""
     quote = without_stop(paper.abstract[span.start : span.end])
-    text = f"By contrast, {short_authors(paper)}: “{quote}”"
-    return Claim(text, "supported", 1.0, (numbering.cite(paper, span),))
-
-
-def opposed(paper: Paper, span: Span, numbering: Numbering) -> Claim:
-    """Return a claim that quotes a paper against what a question takes for granted."""
-    quote = without_stop(paper.abstract[span.start : span.end])
-    text = f"The paper says otherwise. {short_authors(paper)}: “{quote}”"
+    text = f"{lead} {short_authors(paper)}: “{quote}”"
     return Claim(text, "supported", 1.0, (numbering.cite(paper, span),))
 
 

@@ -88,10 +88,10 @@ class Grounder:
         # A sentence may join what two papers say.
         if found and len(sources) > 1 and (both := join(found[0], sources)):
             found.append(both)
-        return [(_judged(aligned), aligned) for aligned in found]
+        return [(judge(aligned), aligned) for aligned in found]
 
 
-def _judged(aligned: AlignedClaim) -> Judgement:
+def judge(aligned: AlignedClaim) -> Judgement:
     """Judge a claim; what says a sentence again word for word needs no weighing."""
     words = [token.word for token in aligned.tokens]
     if words == [token.word for token in aligned.window.tokens]:

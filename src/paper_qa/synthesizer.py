@@ -34,7 +34,7 @@ from paper_qa.domain import (
 from paper_qa.drafting import Draft, clean_sentence, in_third_person
 from paper_qa.errors import ConfigurationError, ContextLengthError, ModelError, QuestionError
 from paper_qa.evidence import papers_to_read
-from paper_qa.extraction import choose, contrasted, opposed
+from paper_qa.extraction import choose, opposed
 from paper_qa.grounding import Grounder
 from paper_qa.injection import stated
 from paper_qa.llm.blocking import iterate
@@ -53,6 +53,8 @@ NEAR_SHARE = 0.6  # of the best paper's score, for another paper to be heard aga
 MAX_QUERY_CHARACTERS = 500  # of a question that a model has rewritten
 MAX_REWRITE_S = 20.0
 EXTRACTIVE = "extractive"
+OTHERWISE = "The paper says otherwise."  # than the question takes for granted
+BY_CONTRAST = "By contrast,"
 
 NOTE_NO_MODEL = "answered by extraction: no model is configured"
 NOTE_LISTED = "listed by extraction: the model that runs here reads too little at once"
@@ -187,7 +189,7 @@ class GroundedSynthesizer(BaseSynthesizer):
         progress.premise_corrected = True
         progress.model = EXTRACTIVE
         paper, span = found.spans[0]
-        return opposed(paper, span, progress.numbering)
+        return opposed(OTHERWISE, paper, span, progress.numbering)
 
     def _conflict(self, progress: AnswerInProgress) -> Claim | None:
         """Return the words of a paper read, but not cited, that contradict what is cited."""
@@ -199,7 +201,7 @@ class GroundedSynthesizer(BaseSynthesizer):
         for quote in dict.fromkeys(citation.quote for citation in cited):
             if found := self._grounder.contradiction(quote, others):
                 paper, span = found.spans[0]
-                return contrasted(paper, span, progress.numbering)
+                return opposed(BY_CONTRAST, paper, span, progress.numbering)
         return None
 
     def _reason_to_abstain(self, progress: AnswerInProgress) -> AbstainReason | None:

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from paper_qa.answering import NUM_RETRIEVED
 from paper_qa.citing import Numbering, compose
 from paper_qa.computed import wording
 from paper_qa.computed.asking import understand_request
@@ -29,7 +30,6 @@ from paper_qa.questions import Question
 from paper_qa.words import WORD, content_words
 
 MAX_LISTED = 20
-NUM_RETRIEVED = 10
 # "Nothing has all words of …" tells little of a topic that can be put in many ways.
 MAX_WORDS_OF_ABSENT = 2
 
