@@ -19,7 +19,7 @@ ANSWER = (
 SENTENCES = [
     "It learns from video, e.g. films.",
     "Is it fast?",
-    "Yes, by 3.5 times!",
+    "By 3.5 times!",
     "First point.",
     "Second point, on two",
     "lines.",
@@ -220,3 +220,19 @@ def test_what_the_abstract_itself_has_is_no_marker(text: str):
     assert clean_sentence(f"It holds {text}.", f"We say that it holds {text} here.") == (
         f"It holds {text}."
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Yes, prediction sets help.", "Prediction sets help."),
+        ("No. They are limited.", "They are limited."),
+        ("No — they are limited.", "They are limited."),
+        ("Yes.", ""),
+        ("No-regret learners converge.", "No-regret learners converge."),
+        ("No method converges.", "No method converges."),
+        ("No. 3 converges.", "No. 3 converges."),
+    ],
+)
+def test_a_yes_or_no_that_no_abstract_says_is_left_out(said: str, kept: str):
+    assert clean_sentence(said) == kept

@@ -2,8 +2,9 @@ import re
 
 import pytest
 
+from paper_qa.checker import THRESHOLD
 from paper_qa.domain import Paper, Span
-from paper_qa.grounding import THRESHOLD, Grounder, Support
+from paper_qa.grounding import Grounder, Support
 from paper_qa.sentences import split_sentences
 from seeds import Parts, seed_papers
 

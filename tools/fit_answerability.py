@@ -48,7 +48,8 @@ TARGET = Path(answerability.__file__).parent / "models" / answerability.MODEL_FI
 WEIGHTS = {"answered": 1.0, "written": 2.0, "paper deleted": 0.5, "sentences deleted": 0.5}
 MADE_WEIGHT = 0.3  # of questions made from titles, against those that were written
 HERE = frozenset({"not_in_abstract", "false_premise", "sentences deleted"})
-PENALTY = 60.0  # on squared weights of standardised measures; there are few questions
+# On squared weights of standardised measures; there are few questions.
+ANSWERED_PENALTY, HERE_PENALTY = 10.0, 100.0
 MOST_REFUSED = 0.04  # of the answered ones at the threshold of one half, where it is fitted
 MIN_CHARACTERS_LEFT = 200
 
@@ -169,23 +170,37 @@ def _of(cases: Sequence[Case], chosen: NDArray[np.bool_]) -> list[Case]:
 
 
 def fit(rows: Rows, cases: Sequence[Case]) -> answerability.Judge:
-    """Fit both heads; at one half, few of the answered questions are refused."""
+    """Fit both heads, and the shift; at one half, few of the answered questions are refused."""
     weights = np.array([WEIGHTS[case.origin] for case in cases])
     weights[[case.question.type == "made" for case in cases]] *= MADE_WEIGHT
-    answered = np.array([float(case.origin == "answered") for case in cases])
-    weights[answered == 1] *= weights[answered == 0].sum() / weights[answered == 1].sum()
-    here = np.array([float(case.kind in HERE) for case in cases])
+    answered = np.array([case.origin == "answered" for case in cases])
+    here = answered | np.array([case.kind in HERE for case in cases])
     means = np.average(rows, axis=0, weights=weights)
     scales = np.sqrt(np.average((rows - means) ** 2, axis=0, weights=weights)) + 1e-6
     terms = (rows - means) / scales
-    head = logistic(terms, answered, weights, PENALTY)
-    written = np.array([case.question.type != "made" for case in cases]) & (answered == 1)
-    scores = head.bias + terms[written] @ head.weights
-    head = Head(head.bias - float(np.quantile(scores, MOST_REFUSED)), head.weights)
-    rest = answered == 0
-    return answerability.Judge(
-        means, scales, head, logistic(terms[rest], here[rest], weights[rest], PENALTY)
+    # The paper is found by the whole abstract, whatever was deleted from it.
+    whole = np.array([case.origin != "sentences deleted" for case in cases])
+    judge = answerability.Judge(
+        means,
+        scales,
+        balanced(terms[here], answered[here], weights[here], ANSWERED_PENALTY),
+        balanced(terms[whole], here[whole], weights[whole], HERE_PENALTY),
+        shift=0.0,
     )
+    written = answered & np.array([case.question.type != "made" for case in cases])
+    scores = [
+        answerability.log_odds(judge.judge(row).confidence)
+        for row, is_written in zip(rows, written, strict=True)
+        if is_written
+    ]
+    return replace(judge, shift=-float(np.quantile(scores, MOST_REFUSED)))
+
+
+def balanced(terms: Rows, labels: NDArray[np.bool_], weights: Rows, penalty: float) -> Head:
+    """Fit a head for which both labels weigh the same."""
+    weights = weights.copy()
+    weights[labels] *= weights[~labels].sum() / weights[labels].sum()
+    return logistic(terms, labels.astype(float), weights, np.full(terms.shape[1], penalty))
 
 
 def report(judge: answerability.Judge, rows: Rows, cases: Sequence[Case]) -> None:
@@ -230,6 +245,7 @@ def write(judge: answerability.Judge, cases: Sequence[Case], paths: Sequence[Pat
             "answered": round(judge.answered.bias, 6),
             "here": round(judge.here.bias, 6),
         },
+        "shift": round(judge.shift, 6),
     }
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in content.items()]
     text = ",\n".join(f"    {json.dumps(term)}" for term in terms)

@@ -1,4 +1,4 @@
-"""Fit the checker: claims, true and false, against abstracts; two logistic heads; readable JSON.
+"""Fit the checkers: claims, true and false, against abstracts; two logistic heads; readable JSON.
 
 Run by hand::
 
@@ -7,14 +7,15 @@ Run by hand::
 Fitted on three kinds of claims, none of them about the abstracts that the checker is measured on:
 ``checker_claims.tsv``, written by hand about ACL abstracts; the training claims of SciFact, with
 the labels of their abstracts, and abstracts that say nothing of them; and claims that
-``checker_examples.py`` makes by rule. The result is deterministic.
+``checker_examples.py`` makes by rule. One model weighs words alone, the other the state of the
+reader as well, which must be installed. The result is deterministic.
 """
 
 import argparse
 import gzip
 import json
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
@@ -25,25 +26,28 @@ from numpy.typing import NDArray
 
 from checker_examples import Example, make_examples
 from paper_qa import checker
-from paper_qa.alignment import align, read_claim, read_source
+from paper_qa.alignment import AlignedClaim, align, read_claim, read_source
 from paper_qa.chunking import chunk_paper, passage_text
 from paper_qa.differences import differences
 from paper_qa.domain import Paper, Passage, Span
 from paper_qa.embedding import num_tokens
+from paper_qa.grounding import source_text
 from paper_qa.late_interaction import EncodedWords, Matrix, encode_words
 from paper_qa.lexicon import LEXICON_FILE
+from paper_qa.models import reader
 from paper_qa.word_index import PaperWords, Places, join_passages
 
 HAND = Path(__file__).parent / "checker_claims.tsv"
 MODELS = Path(checker.__file__).parent / "models"
-TARGET = MODELS / checker.CHECKER_FILE
 LABELS = {
     **dict.fromkeys(["paraphrase", "compress", "merge", "number_reformat"], "supported"),
     **dict.fromkeys(["extra_detail", "overclaim"], "not_mentioned"),
 }
 WEIGHTS = {"hand": 4.0, "scifact": 1.0, "rule": 0.05}
+READING_WEIGHTS = {"hand": 4.0, "scifact": 1.0, "rule": 0.3}  # of the rules' claims, fewer are read
 PENALTY = 8.0  # on squared weights of standardised terms
-THRESHOLD = 0.5  # more likely supported than not
+READER_PENALTY = 600.0  # on those of the reader's state, which has many numbers
+NUM_READ_OF_RULES = 1500
 NUM_PAPERS_FOR_RULES = 330
 NUM_OTHER_PAPERS = 48  # claims written by hand, set against an abstract that is not theirs
 
@@ -57,6 +61,30 @@ class Labelled:
     example: Example
     paper: Paper
     origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How much claims weigh by their origin, and the penalties on squared weights, by term."""
+
+    weights: Mapping[str, float]
+    penalties: Rows
+
+
+class ReadingCache:
+    """What the reader makes of sentences, read once and kept in a folder, a file each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def read(self, source: str, sentence: str) -> Rows:
+        """Return the reader's state."""
+        name = sha256(f"{source}\n{sentence}".encode()).hexdigest()
+        path = self._folder / f"{name}.npy"
+        if not path.exists():
+            np.save(path, reader.read(source, sentence))
+        return np.load(path).astype(np.float64)
 
 
 class WordCache:
@@ -97,14 +125,28 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True)
     given = parser.parse_args()
     papers = acl_papers(given.acl)
-    labelled = [*by_hand(papers), *of_scifact(given.scifact), *by_rule(papers)]
-    rows, kept = measured(labelled, WordCache(given.cache))
-    terms = checker.expand(rows)
-    model = fit(terms, kept)
+    cache = WordCache(given.cache)
+    readings = ReadingCache(given.cache / "readings")
+    written = [*by_hand(papers), *of_scifact(given.scifact)]
+    made = by_rule(papers)
     hashes = {path.name: digest(path) for path in (given.acl, HAND, MODELS / LEXICON_FILE)}
     for name in ("queries.jsonl.gz", "corpus.jsonl.gz", "qrels.tsv"):
         hashes[f"scifact/{name}"] = digest(given.scifact / name)
-    write(model, THRESHOLD, kept, hashes)
+
+    rows, kept, _ = measured([*written, *made], cache)
+    words = Fit(WEIGHTS, np.full(len(checker.TERMS), PENALTY))
+    model = fit(checker.expand(rows), kept, words)
+    write(MODELS / checker.CHECKER_FILE, checker.TERMS, model, kept, hashes)
+
+    random.Random(1).shuffle(made)
+    rows, kept, aligned = measured([*written, *made[:NUM_READ_OF_RULES]], cache)
+    states = np.stack([readings.read(source_text(one), one.claim) for one in aligned])
+    both = Fit(
+        READING_WEIGHTS, np.concatenate([words.penalties, np.full(reader.DIM, READER_PENALTY)])
+    )
+    model = fit(np.concatenate([checker.expand(rows), states], axis=1), kept, both)
+    hashes["reader"] = reader.NETWORK[1]
+    write(MODELS / checker.READING_CHECKER_FILE, checker.READING_TERMS, model, kept, hashes)
 
 
 def acl_papers(path: Path) -> dict[str, Paper]:
@@ -173,22 +215,26 @@ def by_rule(papers: dict[str, Paper]) -> list[Labelled]:
     return [Labelled(one, papers[one.paper_id], "rule") for one in make_examples(chosen)]
 
 
-def measured(labelled: Iterable[Labelled], cache: WordCache) -> tuple[Rows, list[Labelled]]:
+def measured(
+    labelled: Iterable[Labelled], cache: WordCache
+) -> tuple[Rows, list[Labelled], list[AlignedClaim]]:
     """Return what differs between each claim and its abstract, where it can be told."""
     rows: list[Rows] = []
     kept: list[Labelled] = []
+    aligned: list[AlignedClaim] = []
     for one in labelled:
         claim, tokens = one.example.claim, read_claim(one.example.claim)
         source = read_source(tokens, cache.read(claim), one.paper, cache.paper(one.paper))
         if found := align(claim, tokens, [source]):
             rows.append(differences(found[0]))
             kept.append(one)
-    return np.array(rows), kept
+            aligned.append(found[0])
+    return np.array(rows), kept, aligned
 
 
-def fit(terms: Rows, labelled: Sequence[Labelled]) -> checker.Checker:
+def fit(terms: Rows, labelled: Sequence[Labelled], how: Fit) -> checker.Checker:
     """Fit both heads: supported or not; and of what is not, contradicted or not mentioned."""
-    weights = np.array([WEIGHTS[one.origin] for one in labelled])
+    weights = np.array([how.weights[one.origin] for one in labelled])
     true = labels_of(labelled, "supported") == 1
     weights[true] *= weights[~true].sum() / weights[true].sum()  # as likely as not beforehand
     means = np.average(terms, axis=0, weights=weights)
@@ -200,9 +246,8 @@ def fit(terms: Rows, labelled: Sequence[Labelled]) -> checker.Checker:
     return checker.Checker(
         means,
         scales,
-        logistic(standard, supported, weights),
-        logistic(standard[rest], contradicted[rest], weights[rest]),
-        threshold=0.5,
+        logistic(standard, supported, weights, how.penalties),
+        logistic(standard[rest], contradicted[rest], weights[rest], how.penalties),
     )
 
 
@@ -211,10 +256,10 @@ def labels_of(labelled: Sequence[Labelled], label: str) -> Rows:
     return np.array([one.example.label == label for one in labelled], dtype=np.float64)
 
 
-def logistic(rows: Rows, labels: Rows, weights: Rows, ridge: float = PENALTY) -> checker.Head:
-    """Fit a logistic regression with a ridge penalty, by Newton's method."""
+def logistic(rows: Rows, labels: Rows, weights: Rows, penalties: Rows) -> checker.Head:
+    """Fit a logistic regression with a ridge penalty for each column, by Newton's method."""
     design = np.concatenate([np.ones((len(rows), 1)), rows], axis=1)
-    penalty = np.diag([1e-6, *[ridge] * rows.shape[1]])
+    penalty = np.diag([1e-6, *penalties])
     fitted = np.zeros(design.shape[1])
     for _ in range(40):
         chances = 1 / (1 + np.exp(-np.clip(design @ fitted, -30, 30)))
@@ -225,7 +270,11 @@ def logistic(rows: Rows, labels: Rows, weights: Rows, ridge: float = PENALTY) ->
 
 
 def write(
-    model: checker.Checker, threshold: float, labelled: Sequence[Labelled], hashes: dict[str, str]
+    target: Path,
+    names: Sequence[str],
+    model: checker.Checker,
+    labelled: Sequence[Labelled],
+    hashes: Mapping[str, str],
 ) -> None:
     """Write the model as JSON, a line for each term."""
     counts: dict[str, int] = {}
@@ -233,7 +282,7 @@ def write(
         key = f"{one.origin} {one.example.label}"
         counts[key] = counts.get(key, 0) + 1
     columns = zip(
-        checker.TERMS,
+        names,
         model.means,
         model.scales,
         model.supported.weights,
@@ -251,15 +300,14 @@ def write(
     bias = {"supported": model.supported.bias, "contradicted": model.contradicted.bias}
     content = {
         "fitted_by": "tools/fit_checker.py",
-        "sha256": hashes,
+        "sha256": dict(hashes),
         "claims": counts,
-        "threshold": round(threshold, 4),
         "bias": {key: round(value, 6) for key, value in bias.items()},
     }
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in content.items()]
     rows = ",\n".join(f"    {json.dumps(term)}" for term in terms)
     text = "\n".join(["{", *lines, f'  "terms": [\n{rows}\n  ]', "}"])
-    TARGET.write_text(text + "\n", encoding="utf-8")
+    target.write_text(text + "\n", encoding="utf-8")
     print(json.dumps(content, indent=1))
 
 

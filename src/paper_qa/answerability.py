@@ -1,13 +1,15 @@
 """Whether the retrieved abstracts answer a question, and if not, whether its paper is here at all.
 
 The question is set against the best abstracts as a claim is: what of it they cover, which of its
-names and rare words they lack, and whether they hold the kind of thing that is asked for. Two
-logistic heads weigh that: is it answered; and if it is not, is it the paper that is missing or only
-the answer in its abstract. The weights are in ``models/answerability.json``, readable, and fitted
-by ``tools/fit_answerability.py``.
+names and rare words they lack, how far the best one leads the others, and whether they hold the
+kind of thing that is asked for. Two logistic heads weigh that: is the paper in question here; and
+if it is, is the answer in its abstract. The confidence is the product of both, moved so that at one
+half few of the answered questions are declined. The weights are in ``models/answerability.json``,
+readable, and fitted by ``tools/fit_answerability.py``.
 """
 
 import functools
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,6 +35,7 @@ NUM_PAPERS = 3
 NUM_NEAR = 10  # papers among which a word of the question may be known
 COMPARABLE = 0.9  # the confidence where papers that are named both are here
 KNOWN = 0.5  # the likeness from which on a word counts as known
+NUM_RAREST = 3
 
 _NUMBER = re.compile(
     r"\bhow\s+(?:many|much|long|large|big|small|fast|often|far|accurate|high|low|deep|expensive)\b"
@@ -66,6 +69,14 @@ _OWN = (
     "best_sentence",
     "sentence_lead",
     "unknown",
+    "lead_of_five",
+    "best_of_known",
+    "word_lead",
+    "least_word",
+    "two_least_words",
+    "lacking",
+    "rarest_words",
+    "rarest_words_near",
     "asks_number",
     "number_missing",
     "asks_person",
@@ -97,17 +108,30 @@ class Answerability:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judge:
-    """The fitted model: how the measures are standardised, and its two heads."""
+    """The fitted model: how the measures are standardised, its two heads, and the shift.
+
+    ``here`` says whether the paper is among those found, ``answered`` whether it answers if it is;
+    ``shift`` moves the log odds of both together.
+    """
 
     means: Values
     scales: Values
     answered: Head
     here: Head
+    shift: float
 
     def judge(self, measured: Values) -> Answerability:
         """Weigh what was measured of a question."""
         terms = (measured - self.means) / self.scales
-        return Answerability(self.answered.probability(terms), self.here.probability(terms))
+        is_here = self.here.probability(terms)
+        both = is_here * self.answered.probability(terms)
+        return Answerability(1 / (1 + math.exp(-log_odds(both) - self.shift)), is_here)
+
+
+def log_odds(probability: float) -> float:
+    """Return the logarithm of the odds; finite for 0 and 1 as well."""
+    inside = min(max(probability, 1e-9), 1 - 1e-9)
+    return math.log(inside / (1 - inside))
 
 
 def answerability(
@@ -148,7 +172,8 @@ def measure(
         "fifth_score": _share_of_best(hits, 4),
         "best_sentence": max(sentences),
         "sentence_lead": _lead(sentences),
-        "unknown": _unknown(asked, [item.vectors for item in read.values()]),
+        **_known(asked, [item.vectors for item in read.values()]),
+        "lead_of_five": _lead_of_five(matches),
         "head_uncovered": _head_uncovered(aligned),
         "name_here": _name_here(aligned, best),
         **_asked_for(question, best, aligned),
@@ -218,11 +243,31 @@ def _said(paper: Paper) -> set[str]:
     return {found.lower() for found in _EQUIPMENT.findall(f"{paper.title} {paper.abstract}")}
 
 
-def _unknown(asked: QuestionWords, vectors: Sequence[Matrix]) -> float:
-    """Return the share of the question's words that none of the papers near it knows."""
-    likeness = asked.vectors @ np.concatenate(vectors).T
-    unknown = likeness.max(axis=1) < KNOWN
-    return float(asked.weights @ unknown / max(float(asked.weights.sum()), 1e-9))
+def _lead_of_five(matches: Sequence[float]) -> float:
+    best, *others = sorted(matches, reverse=True)
+    return float(best - np.mean(others[:5])) if others else 0.0
+
+
+def _known(asked: QuestionWords, vectors: Sequence[Matrix]) -> dict[str, float]:
+    """Return how well the papers near a question know its words, the one that matches it best too.
+
+    Each word counts by its weight, and is as well known as the likest word of the paper.
+    """
+    weights = asked.weights / max(float(asked.weights.sum()), 1e-9)
+    known = np.stack([(asked.vectors @ paper.T).max(axis=1) for paper in vectors])
+    best, near = known[int((known @ weights).argmax())], known.max(axis=0)
+    rarest = np.argsort(-weights, kind="stable")[:NUM_RAREST]
+    least = np.sort(best)
+    return {
+        "unknown": float(weights @ (near < KNOWN)),
+        "best_of_known": float(weights @ best / max(float(weights @ near), 1e-9)),
+        "word_lead": float(weights @ ((best - known.mean(axis=0)) / (known.std(axis=0) + 0.02))),
+        "least_word": float(least[0]),
+        "two_least_words": float(least[:2].mean()),
+        "lacking": float(weights @ (best < KNOWN)),
+        "rarest_words": float(best[rarest].mean()),
+        "rarest_words_near": float(near[rarest].mean()),
+    }
 
 
 def _head_uncovered(aligned: AlignedClaim) -> float:
@@ -246,4 +291,4 @@ def _name_here(aligned: AlignedClaim, paper: Paper) -> float:
 def load_judge() -> Judge:
     """Read the model that comes with the package, on the first call."""
     fitted = read_fitted(MODEL_FILE, FEATURES, ("answered", "here"), "fit_answerability.py")
-    return Judge(fitted.means, fitted.scales, *fitted.heads)
+    return Judge(fitted.means, fitted.scales, *fitted.heads, fitted.shift)

@@ -1,9 +1,10 @@
-"""The small learnt model that judges what differs between a claim and an abstract.
+"""The small learnt models that judge what differs between a claim and an abstract.
 
 Two logistic heads over the measures of ``differences``: does the abstract support the claim, and if
-not, does it contradict it. The weights are in ``models/checker.json``, readable, and fitted by
-``tools/fit_checker.py``. A sign of contradiction counts for more where all else is covered, word
-for word: so each of them is there a second time, times the coverage.
+not, does it contradict it. A sign of contradiction counts for more where all else is covered, word
+for word: so each of them is there a second time, times the coverage. Where the reader is installed,
+a second model of the same kind weighs its state as well. The weights are in ``models/checker.json``
+and ``models/reading_checker.json``, readable, and fitted by ``tools/fit_checker.py``.
 """
 
 import functools
@@ -18,8 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paper_qa.differences import FEATURES
+from paper_qa.models import reader
 
 CHECKER_FILE = "checker.json"
+READING_CHECKER_FILE = "reading_checker.json"
+THRESHOLD = 0.5  # more likely supported than not
 FOREIGN_FIGURE_FACTOR = 0.25  # too few true claims have such a figure for the fit to learn it
 SIGNS = (
     "foreign_figures",
@@ -44,8 +48,10 @@ SIGNS = (
     "replaced",
 )
 TERMS = (*FEATURES, *(f"{name}*covered*literal" for name in SIGNS))
+READING_TERMS = (*TERMS, *(f"reader_{number}" for number in range(reader.DIM)))
 
 Values = NDArray[np.float64]
+NOT_READ: Values = np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +76,17 @@ class Head:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checker:
-    """The fitted model: how terms are standardised, its heads, and from where on it says yes."""
+    """A fitted model: how terms are standardised, and its heads."""
 
     means: Values
     scales: Values
     supported: Head
     contradicted: Head
-    threshold: float
 
-    def judge(self, differences: Values) -> Judgement:
-        """Judge a claim by what differs between it and its window."""
-        terms = (expand(differences[np.newaxis])[0] - self.means) / self.scales
+    def judge(self, differences: Values, reading: Values = NOT_READ) -> Judgement:
+        """Judge a claim by what differs between it and its window, and by the reader's state."""
+        terms = np.concatenate([expand(differences[np.newaxis])[0], reading])
+        terms = (terms - self.means) / self.scales
         support = self.supported.probability(terms)
         if differences[FEATURES.index("foreign_figures")] > 0:
             support *= FOREIGN_FIGURE_FACTOR
@@ -96,21 +102,30 @@ def expand(differences: Values) -> Values:
     return np.concatenate([differences, signs * covered * literal], axis=1)
 
 
-@functools.cache
 def load_checker() -> Checker:
-    """Read the model that comes with the package, on the first call."""
-    fitted = read_fitted(CHECKER_FILE, TERMS, ("supported", "contradicted"), "fit_checker.py")
-    return Checker(fitted.means, fitted.scales, *fitted.heads, fitted.content["threshold"])
+    """Read the model that weighs words alone, on the first call."""
+    return _load(CHECKER_FILE, TERMS)
+
+
+def load_reading_checker() -> Checker:
+    """Read the model that weighs the reader's state too, on the first call."""
+    return _load(READING_CHECKER_FILE, READING_TERMS)
+
+
+@functools.cache
+def _load(file: str, terms: Sequence[str]) -> Checker:
+    fitted = read_fitted(file, terms, ("supported", "contradicted"), "fit_checker.py")
+    return Checker(fitted.means, fitted.scales, *fitted.heads)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """What a file of a fitted model holds: how terms are standardised, two heads, and the rest."""
+    """What a file of a fitted model holds: how terms are standardised, two heads, and a shift."""
 
     means: Values
     scales: Values
     heads: tuple[Head, Head]
-    content: Mapping[str, Any]
+    shift: float
 
 
 def read_fitted(file: str, names: Sequence[str], heads: tuple[str, str], tool: str) -> Fitted:
@@ -129,4 +144,4 @@ def read_fitted(file: str, names: Sequence[str], heads: tuple[str, str], tool: s
         return np.array([term[key] for term in terms], dtype=np.float64)
 
     first, second = (Head(content["bias"][head], column(head)) for head in heads)
-    return Fitted(column("mean"), column("scale"), (first, second), content)
+    return Fitted(column("mean"), column("scale"), (first, second), content.get("shift", 0.0))

@@ -30,6 +30,7 @@ _DEBRIS = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_YES_NO = re.compile(r"^(?:yes|no)(?:[,;:.!]|\s+[–—-])(?:\s+(?!\d)|$)", re.IGNORECASE)
 _WRAPPING = re.compile(r"^(?:\*\*|__)(.*?)(?:\*\*|__)$", re.DOTALL)
 _FIRST_PERSON = re.compile(r"\b(?:[Ww]e|[Oo]urs?|us|[Oo]urselves)\b")
 _QUOTED = re.compile('(“[^”]*”|"[^"]*"|«[^»]*»)')
@@ -107,6 +108,8 @@ def whole_sentences(text: str) -> list[str]:
 def clean_sentence(sentence: str, sources: str = "") -> str:
     """Return a model's sentence without its own markers and the emphasis around it.
 
+    A "yes" or "no" before it goes as well: no abstract can be shown to say that.
+
     Args:
         sentence: what the model wrote.
         sources: what it was shown; what looks like a marker there is none.
@@ -117,7 +120,9 @@ def clean_sentence(sentence: str, sources: str = "") -> str:
 
     text = outside_maths(unmarked, _DEBRIS.sub("", sentence)).strip()
     wrapped = _WRAPPING.match(text)
-    return (wrapped[1] if wrapped else text).strip()
+    text = (wrapped[1] if wrapped else text).strip()
+    said = _YES_NO.sub("", text)
+    return said[:1].upper() + said[1:] if said != text else text
 
 
 def in_third_person(sentence: str, authors: str) -> str:

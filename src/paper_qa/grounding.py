@@ -1,22 +1,25 @@
 """Which words of the abstracts support a sentence, if any do, or contradict it.
 
 A sentence is aligned with each of the papers that it may rest on, and with the best two passages
-together; what differs is judged by the learnt checker.
+together. What differs is judged by the learnt checker: by words alone at first, and then, where the
+reader is installed, by words and by what the reader makes of the sentence.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from paper_qa.alignment import AlignedClaim, align, join, read_claim, read_source
-from paper_qa.checker import Judgement, load_checker
+from paper_qa.checker import THRESHOLD, Judgement, load_checker, load_reading_checker
 from paper_qa.differences import differences
 from paper_qa.domain import Paper, Span
 from paper_qa.late_interaction import encode_words
+from paper_qa.models import reader
 from paper_qa.tightening import tightened
 from paper_qa.word_index import WordIndex
 
-THRESHOLD = load_checker().threshold
 NUM_JUDGED = 3  # of the papers, those that cover the sentence best
 LIKELY = 0.5
 # What another paper must reach to be shown as saying the opposite: the probability, and how much of
@@ -52,25 +55,29 @@ class Grounder:
 
     def ground(self, sentence: str, papers: Sequence[Paper]) -> Support:
         """Return the spans that support a sentence best, and the probability that they do."""
-        judged = self.read(sentence, papers)
-        if not judged:
+        found = self.read(sentence, papers)
+        if not found:
             return Support(0.0, ())
-        best = max(judged, key=lambda pair: pair[0].support)
-        if best[0].support < THRESHOLD:
-            best = judged[0]  # nothing supports it: what it comes nearest to tells why
-        return _support(*best)
+        for _, aligned in sorted(found, key=lambda pair: -pair[0].support):
+            judgement = judge(aligned)
+            if judgement.support >= THRESHOLD:
+                return _support(judgement, aligned)
+        _, nearest = found[0]  # nothing supports it: what it comes nearest to tells why
+        return _support(judge(nearest), nearest)
 
     def contradiction(self, sentence: str, papers: Sequence[Paper]) -> Support | None:
         """Return where one of the papers says the opposite of a sentence, if one clearly does."""
-        clear = [
-            (judgement, aligned)
-            for judgement, aligned in self.read(sentence, papers)
-            if judgement.contradiction >= CLEARLY and aligned.window.coverage >= SAME_THING
+        same = [
+            aligned
+            for _, aligned in self.read(sentence, papers)
+            if aligned.window.coverage >= SAME_THING
         ]
+        judged = [(judge(aligned), aligned) for aligned in same]
+        clear = [pair for pair in judged if pair[0].contradiction >= CLEARLY]
         return _support(*max(clear, key=lambda pair: pair[0].contradiction)) if clear else None
 
     def read(self, sentence: str, papers: Sequence[Paper]) -> list[tuple[Judgement, AlignedClaim]]:
-        """Judge a sentence in the papers that cover it best, and in the best two passages.
+        """Judge a sentence by its words in the papers that cover it best, and in two together.
 
         The one that covers it best comes first.
         """
@@ -88,15 +95,34 @@ class Grounder:
         # A sentence may join what two papers say.
         if found and len(sources) > 1 and (both := join(found[0], sources)):
             found.append(both)
-        return [(judge(aligned), aligned) for aligned in found]
+        return [(judge_words(aligned), aligned) for aligned in found]
 
 
 def judge(aligned: AlignedClaim) -> Judgement:
-    """Judge a claim; what says a sentence again word for word needs no weighing."""
-    words = [token.word for token in aligned.tokens]
-    if words == [token.word for token in aligned.window.tokens]:
+    """Judge a claim by its words and, where it is installed, by the reader."""
+    if _is_copy(aligned) or not reader.is_installed():
+        return judge_words(aligned)
+    reading = reader.read(source_text(aligned), aligned.claim).astype(np.float64)
+    return load_reading_checker().judge(differences(aligned), reading)
+
+
+def judge_words(aligned: AlignedClaim) -> Judgement:
+    """Judge a claim by its words; what says a sentence again word for word needs no weighing."""
+    if _is_copy(aligned):
         return Judgement(1.0, 0.0)
     return load_checker().judge(differences(aligned))
+
+
+def source_text(aligned: AlignedClaim) -> str:
+    """Return the words of a claim's window; of one that lies in the title, the title."""
+    spans = aligned.window.spans
+    text = " ".join(source.paper.abstract[span.start : span.end] for source, span in spans)
+    return text or aligned.sources[0].paper.title
+
+
+def _is_copy(aligned: AlignedClaim) -> bool:
+    words = [token.word for token in aligned.tokens]
+    return words == [token.word for token in aligned.window.tokens]
 
 
 def _support(judgement: Judgement, aligned: AlignedClaim) -> Support:

@@ -36,8 +36,11 @@ def load_tokenizer() -> "Tokenizer":
         return _tokenizer()
 
 
-@functools.cache
-def _session() -> "InferenceSession":
+def open_session(content: bytes, *, as_floats: bool) -> "InferenceSession":
+    """Open a network that runs on one thread: there is one run for each text.
+
+    ``as_floats`` turns int8 weights into float32 once, now, and not in every run.
+    """
     _silence_onnxruntime()
     import onnxruntime  # noqa: PLC0415 - not needed before a text is embedded
 
@@ -45,10 +48,14 @@ def _session() -> "InferenceSession":
     options: Any = onnxruntime.SessionOptions()  # pyright: ignore[reportUnknownVariableType]
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    # Turn the int8 weights into float32 once, now, and not in every run.
-    options.add_session_config_entry("session.disable_quant_qdq", "1")
-    content = _checked("model.onnx")
+    if as_floats:
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
     return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+@functools.cache
+def _session() -> "InferenceSession":
+    return open_session(_checked("model.onnx"), as_floats=True)
 
 
 @functools.cache
