@@ -1,0 +1,64 @@
+"""The reading list: papers that a person marked, each with a note."""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime
+
+from paper_qa.domain import Paper
+from paper_qa.user_data.errors import UnknownItemError
+from paper_qa.user_data.serial import Serial, read_time, time_text
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A paper of the reading list, whole: it may leave the library. ``saved_at`` is in UTC."""
+
+    paper: Paper
+    note: str
+    saved_at: datetime
+
+
+_PAPER = Serial(Paper)
+
+
+def star(connection: sqlite3.Connection, owner: str, paper: Paper, now: datetime) -> None:
+    """Add a paper; of one that is there already, the note and the time stay."""
+    connection.execute(
+        "INSERT INTO saved (owner, paper_id, title, saved_at, content) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (owner, paper_id) DO UPDATE "
+        "SET title = excluded.title, content = excluded.content",
+        (owner, paper.id, paper.name, time_text(now), _PAPER.write(paper)),
+    )
+
+
+def unstar(connection: sqlite3.Connection, owner: str, paper_id: str) -> None:
+    """Remove a paper and its note; one that is not there is no error."""
+    connection.execute("DELETE FROM saved WHERE owner = ? AND paper_id = ?", (owner, paper_id))
+
+
+def annotate(connection: sqlite3.Connection, owner: str, paper_id: str, note: str) -> None:
+    """Set the note of a paper, '' for none; raise if it is not in the list."""
+    cursor = connection.execute(
+        "UPDATE saved SET note = ? WHERE owner = ? AND paper_id = ?",
+        (note.strip(), owner, paper_id),
+    )
+    if not cursor.rowcount:
+        raise UnknownItemError(f"no paper {paper_id!r} in the reading list: add it first")
+
+
+def read_list(connection: sqlite3.Connection, owner: str) -> list[Saved]:
+    """Return the papers, newest first."""
+    rows = connection.execute(
+        "SELECT paper_id, title, note, saved_at, content FROM saved "
+        "WHERE owner = ? ORDER BY saved_at DESC, number DESC",
+        (owner,),
+    )
+    return [
+        # What another version kept in another way still has its title.
+        Saved(
+            paper=_PAPER.read(content) or Paper(paper_id, title, ""),
+            note=note,
+            saved_at=read_time(saved_at),
+        )
+        for paper_id, title, note, saved_at, content in rows
+    ]
