@@ -43,14 +43,14 @@ from paper_qa.word_index import WordIndex
 from paper_qa.words import is_function_word
 
 PROJECT = Path(__file__).resolve().parents[1]
-FILES = ("questions", "questions_more", "lists", "followups", "unanswerable")
+FILES = ("questions", "questions_more", "lists", "followups", "unanswerable", "off_topic")
 TARGET = Path(answerability.__file__).parent / "models" / answerability.MODEL_FILE
 WEIGHTS = {"answered": 1.0, "written": 2.0, "paper deleted": 0.5, "sentences deleted": 0.5}
 MADE_WEIGHT = 0.3  # of questions made from titles, against those that were written
 HERE = frozenset({"not_in_abstract", "false_premise", "sentences deleted"})
 # On squared weights of standardised measures; there are few questions.
-ANSWERED_PENALTY, HERE_PENALTY = 10.0, 100.0
-MOST_REFUSED = 0.04  # of the answered ones at the threshold of one half, where it is fitted
+ANSWERED_PENALTY, HERE_PENALTY = 10.0, 20.0
+MOST_REFUSED = 0.03  # of the answered ones at the threshold of one half, where it is fitted
 MIN_CHARACTERS_LEFT = 200
 
 Rows = NDArray[np.float64]
