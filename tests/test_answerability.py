@@ -60,10 +60,7 @@ def test_without_papers_there_is_no_answer(seed_parts: Parts):
     [
         "whats the weather in vienna tomorrow",
         "how do I bake bread?",
-        pytest.param(
-            "who won the football world cup in 2022?",
-            marks=pytest.mark.xfail(reason="abstracts speak of worlds and of winning"),
-        ),
+        "who won the football world cup in 2022?",
     ],
 )
 def test_what_is_off_topic_has_less_than_what_is_not(seed_parts: Parts, question: str):

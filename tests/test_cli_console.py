@@ -15,6 +15,7 @@ from paper_qa.cli.console import Console, clean, one_line, to_json
 from paper_qa.cli.conversation import Printer, converse
 from paper_qa.domain import (
     Answer,
+    AskOptions,
     Citation,
     Claim,
     Event,
@@ -332,7 +333,10 @@ class ScriptedStream:
         self.plays = list(plays)
         self.asked: list[tuple[str, tuple[Turn, ...]]] = []
 
-    def stream(self, question: str, *, history: tuple[Turn, ...] = ()) -> Iterator[Event]:
+    def stream(
+        self, question: str, *, history: tuple[Turn, ...], options: AskOptions
+    ) -> Iterator[Event]:
+        assert options == AskOptions()
         self.asked.append((question, history))
         play = self.plays.pop(0)
         if isinstance(play, BaseException):

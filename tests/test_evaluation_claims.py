@@ -392,6 +392,7 @@ def test_questions_and_claims_are_reported_together(evaluate, tmp_path):
 
     assert list(report) == [
         "model",
+        "judge",
         "overall",
         "single_turn",
         "by_type",

@@ -49,6 +49,8 @@ KEYS = [
     "citation_precision",
     "citation_recall",
     "quote_validity",
+    "alce_recall",
+    "alce_precision",
     "false_answer_rate",
     "false_refusal_rate",
     "abstention_kind_accuracy",
@@ -169,6 +171,7 @@ def test_the_json_has_the_documented_keys_in_every_group(report):
 
     assert list(fields) == [
         "model",
+        "judge",
         "overall",
         "single_turn",
         "by_type",

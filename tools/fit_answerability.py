@@ -177,7 +177,7 @@ def fit(rows: Rows, cases: Sequence[Case]) -> answerability.Judge:
     here = answered | np.array([case.kind in HERE for case in cases])
     means = np.average(rows, axis=0, weights=weights)
     scales = np.sqrt(np.average((rows - means) ** 2, axis=0, weights=weights)) + 1e-6
-    terms = (rows - means) / scales
+    terms = answerability.standardised(rows, means, scales)
     # The paper is found by the whole abstract, whatever was deleted from it.
     whole = np.array([case.origin != "sentences deleted" for case in cases])
     judge = answerability.Judge(

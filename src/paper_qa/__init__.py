@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from paper_qa.domain import (
     Answer,
+    AskOptions,
     Citation,
     Claim,
     Event,
@@ -12,6 +13,7 @@ from paper_qa.domain import (
     Paper,
     Place,
     Reference,
+    Scope,
     ScoredPaper,
     Sources,
     Span,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AddReport",
     "Answer",
+    "AskOptions",
     "Citation",
     "Claim",
     "ConfigurationError",
@@ -66,6 +69,7 @@ __all__ = [
     "Place",
     "QuestionError",
     "Reference",
+    "Scope",
     "ScoredPaper",
     "Settings",
     "Sources",

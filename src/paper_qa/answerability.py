@@ -36,6 +36,7 @@ NUM_NEAR = 10  # papers among which a word of the question may be known
 COMPARABLE = 0.9  # the confidence where papers that are named both are here
 KNOWN = 0.5  # the likeness from which on a word counts as known
 NUM_RAREST = 3
+FARTHEST = 2.0  # standard deviations that a measure may be away from the usual
 
 _NUMBER = re.compile(
     r"\bhow\s+(?:many|much|long|large|big|small|fast|often|far|accurate|high|low|deep|expensive)\b"
@@ -122,10 +123,18 @@ class Judge:
 
     def judge(self, measured: Values) -> Answerability:
         """Weigh what was measured of a question."""
-        terms = (measured - self.means) / self.scales
+        terms = standardised(measured, self.means, self.scales)
         is_here = self.here.probability(terms)
         both = is_here * self.answered.probability(terms)
         return Answerability(1 / (1 + math.exp(-log_odds(both) - self.shift)), is_here)
+
+
+def standardised(measured: Values, means: Values, scales: Values) -> Values:
+    """Return measures in standard deviations; what could not be measured counts as usual.
+
+    In a library of a few papers the best leads by more than the fit has ever seen: hence the limit.
+    """
+    return np.clip(np.nan_to_num((measured - means) / scales), -FARTHEST, FARTHEST)
 
 
 def log_odds(probability: float) -> float:
@@ -166,7 +175,7 @@ def measure(
     ordered = sorted(matches[:NUM_PAPERS], reverse=True)
     own = {
         "best_match": ordered[0],
-        "gap": ordered[0] - ordered[1] if len(ordered) > 1 else 0.0,
+        "gap": ordered[0] - ordered[1] if len(ordered) > 1 else np.nan,
         "lead": _lead(matches),
         "second_score": _share_of_best(hits, 1),
         "fifth_score": _share_of_best(hits, 4),
@@ -189,16 +198,20 @@ def _best_sentence(asked: QuestionWords, paper: Paper, words: PaperWords) -> flo
 def _lead(scores: Sequence[float]) -> float:
     """Return how far the best score is above the others, in their standard deviations.
 
-    Where the paper in question is missing, those that remain are as good as each other.
+    Where the paper in question is missing, those that remain are as good as each other. Of one or
+    two papers this can't be told.
     """
     best, *others = sorted(scores, reverse=True)
     if len(others) < 2:
-        return 0.0
+        return np.nan
     return float((best - np.mean(others)) / (np.std(others) + 0.01))
 
 
 def _share_of_best(hits: Sequence[ScoredPaper], place: int) -> float:
-    return hits[place].score / hits[0].score if len(hits) > place and hits[0].score > 0 else 0.0
+    """Return how close a paper's score comes to the best; not known where there is none."""
+    if len(hits) <= place:
+        return np.nan
+    return hits[place].score / hits[0].score if hits[0].score > 0 else 0.0
 
 
 def _without_authors(text: str, papers: Sequence[Paper]) -> str:
@@ -245,7 +258,7 @@ def _said(paper: Paper) -> set[str]:
 
 def _lead_of_five(matches: Sequence[float]) -> float:
     best, *others = sorted(matches, reverse=True)
-    return float(best - np.mean(others[:5])) if others else 0.0
+    return float(best - np.mean(others[:5])) if others else np.nan
 
 
 def _known(asked: QuestionWords, vectors: Sequence[Matrix]) -> dict[str, float]:

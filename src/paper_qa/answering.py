@@ -40,6 +40,9 @@ ABSTENTIONS: dict[AbstainReason, str] = {
     ),
 }
 
+NO_PAPER_ADMITTED = "The filters leave no paper: widen them, or ask without them."
+NOT_WITHIN = "The abstracts within the filters do not treat this."
+
 THE_AUTHORS = "the authors"  # where nobody is named
 MAX_MISSING = 0.5  # of the key passages, that an answer may do without
 MIN_TOLD = 0.4  # of the number of words of a passage, to be counted as told
@@ -58,6 +61,7 @@ class Task:
     retrieve_s: float = 0.0
     usage: Usage = field(default_factory=Usage)  # of what was asked of a model before
     notes: Sequence[str] = ()
+    num_admitted: int | None = None  # papers in the scope, where there is one
 
     @property
     def papers(self) -> dict[str, Paper]:
@@ -182,6 +186,10 @@ class AnswerInProgress:
         text = ABSTENTIONS[reason]
         if reason == "not_in_abstract" and nearest:
             text = f"“{_short_title(nearest[0])}” is here, but its abstract does not say this."
+        if self.task.num_admitted is not None and reason != "language":
+            self.notes.append(f"the filters leave {_papers(self.task.num_admitted)}")
+            if reason == "no_evidence":
+                text = NOT_WITHIN if self.task.num_admitted else NO_PAPER_ADMITTED
         return self._answer(
             text=text,
             abstained=True,
@@ -214,6 +222,10 @@ class AnswerInProgress:
 def _short_title(paper: Paper) -> str:
     """Return a title without what follows its colon."""
     return paper.name.partition(":")[0].strip()
+
+
+def _papers(count: int) -> str:
+    return f"{count:,} paper{'' if count == 1 else 's'}" if count else "no paper"
 
 
 def _is_of_title(text: str, title: str) -> bool:

@@ -3,9 +3,12 @@
 Offsets are counted in characters of ``Paper.abstract`` (Python ``str`` indices), end exclusive.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, cast
+
+from paper_qa.errors import ConfigurationError
 
 Support = Literal["supported", "computed", "contradicted", "not_mentioned"]
 WithheldReason = Literal["contradicted", "not_mentioned", "refers_back"]
@@ -14,6 +17,7 @@ Role = Literal["user", "assistant"]
 
 SCHEMA_VERSION = 1
 COMPUTED: Final = "computed"  # the ``model`` of an answer that the library itself gave
+MAX_SOURCES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +164,96 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """Which papers a question may be answered from: those that all of its bounds admit.
+
+    ``venue`` and ``author`` are parts of a name, in either case and with or without accents;
+    ``paper_ids`` are the only papers, or none of them to admit all.
+
+    Raises:
+        ConfigurationError: the years can't be met.
+    """
+
+    year_from: int | None = None
+    year_to: int | None = None
+    venue: str = ""
+    author: str = ""
+    paper_ids: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        first, last = self.year_from, self.year_to
+        if first is not None and last is not None and first > last:
+            raise ConfigurationError(
+                f"no year is from {first} on and up to {last}: give the earlier year first"
+            )
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether every paper is admitted."""
+        bounds = (self.venue.strip(), self.author.strip(), self.paper_ids)
+        return self.year_from is None and self.year_to is None and not any(bounds)
+
+    @property
+    def only_paper_id(self) -> str:
+        """The one paper that is asked about, or ``""``."""
+        return self.paper_ids[0] if len(set(self.paper_ids)) == 1 else ""
+
+    def admits(self, paper: Paper) -> bool:
+        """Tell whether a paper is within all bounds; one of unknown year is within no years."""
+        author = folded(self.author)
+        return (
+            self._admits_year(paper.year)
+            and folded(self.venue) in folded(paper.venue)
+            and (not author or any(author in folded(name) for name in paper.authors))
+            and (not self.paper_ids or paper.id in self.paper_ids)
+        )
+
+    def _admits_year(self, year: int | None) -> bool:
+        if year is None:
+            return self.year_from is None and self.year_to is None
+        after = self.year_from is None or self.year_from <= year
+        return after and (self.year_to is None or year <= self.year_to)
+
+
+ANY_PAPER: Final = Scope()
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """How one question is to be answered; what is None is as configured.
+
+    Args:
+        scope: which papers may be used.
+        num_sources: how many papers the answer may rest on at most, 1 to 20.
+        write: False answers with key passages even where a model could write.
+        flag_unsupported: show sentences that nothing supports, marked, instead of none of them.
+        abstain_threshold: the confidence under which there is no answer, 0 to 1.
+
+    Raises:
+        ConfigurationError: a value is out of its range.
+    """
+
+    scope: Scope = ANY_PAPER
+    num_sources: int | None = None
+    write: bool = True
+    flag_unsupported: bool | None = None
+    abstain_threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.num_sources is not None and not 1 <= self.num_sources <= MAX_SOURCES:
+            raise ConfigurationError(
+                f"num_sources={self.num_sources!r} papers can't be read: give 1 to {MAX_SOURCES}"
+            )
+        if self.abstain_threshold is not None and not 0 <= self.abstain_threshold <= 1:
+            raise ConfigurationError(
+                f"abstain_threshold={self.abstain_threshold!r} is no probability: give 0 to 1"
+            )
+
+
+AS_CONFIGURED: Final = AskOptions()
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer whose every sentence is a claim, or the honest word that there is none."""
 
@@ -213,6 +307,12 @@ class KeyPassages:
 
 Event = Stage | Sources | KeyPassages | Claim | Withheld | Answer
 """What a streamed answer is made of, in this order; the last event is always the Answer."""
+
+
+def folded(text: str) -> str:
+    """Return a name without case, and without what is written above or under its letters."""
+    letters = unicodedata.normalize("NFKD", text.strip())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
 
 
 def _without(fields: dict[str, Any], key: str) -> dict[str, Any]:

@@ -56,12 +56,16 @@ class EvidenceSelector(BaseNodePostprocessor):
 
 
 def papers_to_read(question: Question, hits: Sequence[ScoredPaper]) -> Sequence[ScoredPaper]:
-    """Return the papers that an answer may rest on: for lists and summaries, all that stand out."""
+    """Return the papers that an answer may rest on: for lists and summaries, all that stand out.
+
+    Where it is said how many at most, no more than that.
+    """
+    most = question.options.num_sources
     if question.paper_id:
         return [hit for hit in hits if hit.paper.id == question.paper_id]
     if not hits or question.kind in NUM_PAPERS_READ:
-        return hits[: NUM_PAPERS_READ.get(question.kind, 0)]
-    return [hit for hit in hits if hit.score >= MIN_SHARE[question.kind] * hits[0].score]
+        return hits[: most or NUM_PAPERS_READ.get(question.kind, 0)]
+    return [hit for hit in hits if hit.score >= MIN_SHARE[question.kind] * hits[0].score][:most]
 
 
 def _sentences(hit: ScoredPaper, asked: QuestionWords, words: PaperWords) -> list[Evidence]:

@@ -37,6 +37,11 @@ _PRONOUN = re.compile(
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_THE_PAPER = re.compile(
+    r"""\b(?:(?:this|that|the)\s+(?:paper|work|study|article|abstract) | it | they | them
+      | (?P<owner>its|their))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _NAME = re.compile(r"\b\w+[A-Z0-9]\w*|(?<!^)\b[A-Z]\w")  # DPN, W4A8; Momentor, but no first word
 _EXISTENTIAL = re.compile(r"\b(?:is|are|was|were)\s+there\b", re.IGNORECASE)
 # What is asked of anything: a question of nothing but these is about something said before.
@@ -68,6 +73,15 @@ def depends_on_history(question: str) -> bool:
     before = question[: pronoun.start()]
     is_inner = len(content_words(before)) > MAX_WORDS_BEFORE or bool(_NAME.search(before))
     return not is_inner and len(words) <= MAX_WORDS
+
+
+def with_name(question: str, name: str) -> str:
+    """Return a question with a paper's name where it points to it, or else at its end."""
+    found = _THE_PAPER.search(question)
+    if found is None:
+        return f"{question.rstrip(' .?!')} in {name}?"
+    owned = "'s" if found["owner"] else ""
+    return f"{question[: found.start()]}{name}{owned}{question[found.end() :]}"
 
 
 def _first_pronoun(question: str) -> re.Match[str] | None:

@@ -130,6 +130,19 @@ class Index:
         hits = self._use(lambda index, num_dead: index.search(vector, k + num_dead), silent)
         return self._scored(vector, [passage_id for passage_id, _ in hits])[:k]
 
+    def search_within(self, vector: Vector, paper_ids: Sequence[str], k: int) -> Hits:
+        """Return up to ``k`` passages of these papers, as ``search`` does, all of them compared.
+
+        Raises:
+            LibraryError: the index was made with another model, or can't be made again.
+        """
+        self.prepare()
+        check_length(self._model, len(vector), self._checked_dim())
+        ids = self._library.passages.ids_of(paper_ids)
+        parts = [ids[start : start + SMALL] for start in range(0, len(ids), SMALL)]
+        hits = [hit for part in parts for hit in self._scored(vector, part)]
+        return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:k]
+
     def check_model(self) -> None:
         """Compare the embedding model with the one that the library was indexed with.
 

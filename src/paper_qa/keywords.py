@@ -46,7 +46,9 @@ class KeywordSearch:
         self._counts: dict[str, int] = {}  # in how many papers a stem is
         self._counted_at = ""
 
-    def search(self, query: str, k: int) -> list[tuple[str, float]]:
+    def search(
+        self, query: str, k: int, within: Sequence[str] | None = None
+    ) -> list[tuple[str, float]]:
         """Return up to ``k`` papers and their scores (above 0), best first, ties by id."""
         words = _words(query)
         if not words or k < 1:
@@ -54,7 +56,7 @@ class KeywordSearch:
         with self._database.reading() as connection:
             self._forget_old_counts(connection)
             match = self._match(connection, words)
-            return _best(connection, match, k) if match else []
+            return _best(connection, match, k, within) if match else []
 
     def count(self, word: str) -> int:
         """Return in how many papers a word is."""
@@ -211,19 +213,27 @@ def _words(query: str) -> list[str]:
     return list(dict.fromkeys(_WORD.findall(text)))
 
 
-def _best(connection: sqlite3.Connection, match: str, k: int) -> list[tuple[str, float]]:
-    weights = f"bm25({TITLE_WEIGHT}, {ABSTRACT_WEIGHT})"
+def _best(
+    connection: sqlite3.Connection, match: str, k: int, within: Sequence[str] | None
+) -> list[tuple[str, float]]:
+    # The plus keeps SQLite from looking the match up anew for each of the papers.
+    query = (
+        "SELECT rowid, rank FROM keywords WHERE keywords MATCH :match AND rank MATCH :weights "
+        "AND (:ids IS NULL OR +rowid IN (SELECT number FROM papers "
+        "WHERE id IN (SELECT value FROM json_each(:ids))))"
+    )
+    values: dict[str, str | None] = {
+        "match": match,
+        "weights": f"bm25({TITLE_WEIGHT}, {ABSTRACT_WEIGHT})",
+        "ids": None if within is None else listed(within),
+    }
     hits = connection.execute(
-        "SELECT rowid, rank FROM keywords WHERE keywords MATCH ? AND rank MATCH ? "
-        "ORDER BY rank LIMIT ?",
-        (match, weights, k + 1),
+        f"{query} ORDER BY rank LIMIT :limit", {**values, "limit": k + 1}
     ).fetchall()
     if len(hits) > k and hits[k][1] == hits[k - 1][1]:
         # Which of those with the last score come in must not depend on the order of adding.
         hits = connection.execute(
-            "SELECT rowid, rank FROM keywords WHERE keywords MATCH ? AND rank MATCH ? "
-            "AND rank <= ?",
-            (match, weights, hits[k][1]),
+            f"{query} AND rank <= :last", {**values, "last": hits[k][1]}
         ).fetchall()
     rows = connection.execute(
         "SELECT number, id FROM papers WHERE number IN (SELECT value FROM json_each(?))",

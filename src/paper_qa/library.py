@@ -13,10 +13,16 @@ from pathlib import Path
 
 from paper_qa.corpus import content_key, merge_papers
 from paper_qa.database import Database, read_meta, write_meta
-from paper_qa.domain import Paper
+from paper_qa.domain import Paper, Scope
 from paper_qa.errors import UnknownPaperError
 from paper_qa.keywords import KeywordSearch
-from paper_qa.paper_rows import insert_paper, read_papers, storable, update_paper
+from paper_qa.paper_rows import (
+    insert_paper,
+    read_admitted,
+    read_papers,
+    storable,
+    update_paper,
+)
 from paper_qa.passages import PassageTable
 from paper_qa.vector_cache import Vector, VectorCache, WordVectors
 
@@ -46,6 +52,7 @@ class Library:
         self._keywords = KeywordSearch(self._database)
         self._cache = VectorCache(self._database)
         self.passages = PassageTable(self._database)
+        self._admitted: tuple[Scope, int, list[str]] | None = None
 
     @property
     def uuid(self) -> str:
@@ -106,14 +113,41 @@ class Library:
         with self._database.reading() as connection:
             return read_papers(connection, paper_ids)
 
+    def admitted(self, scope: Scope) -> Sequence[str]:
+        """Return the ids of the papers within a scope, in the order of their adding.
+
+        Those of the latest scope are kept: a conversation asks within one, question by question.
+
+        Raises:
+            UnknownPaperError: the scope names a paper that is not here.
+        """
+        generation = self.generation
+        latest = self._admitted
+        if latest is None or latest[:2] != (scope, generation):
+            latest = (scope, generation, self._read_admitted(scope))
+            self._admitted = latest
+        return latest[2]
+
+    def _read_admitted(self, scope: Scope) -> list[str]:
+        with self._database.reading() as connection:
+            for paper_id in scope.paper_ids:
+                if not read_papers(connection, [paper_id]):
+                    raise UnknownPaperError(_unknown(connection, paper_id))
+            return read_admitted(connection, scope)
+
     def num_papers(self) -> int:
         """Count the papers."""
         with self._database.reading() as connection:
             return connection.execute("SELECT count(*) FROM papers").fetchone()[0]
 
-    def keyword_search(self, query: str, k: int) -> list[tuple[str, float]]:
-        """Return up to ``k`` paper ids with BM25 scores above 0, best first, ties by id."""
-        return self._keywords.search(query, k)
+    def keyword_search(
+        self, query: str, k: int, within: Sequence[str] | None = None
+    ) -> list[tuple[str, float]]:
+        """Return up to ``k`` paper ids with BM25 scores above 0, best first, ties by id.
+
+        With ``within`` only these papers are looked at; their scores are the same.
+        """
+        return self._keywords.search(query, k, within)
 
     def respelt(self, query: str, is_name: Callable[[str], bool]) -> list[str]:
         """Return words of the library that a query means and writes in another way."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from paper_qa.database import listed
-from paper_qa.domain import Paper, Place
+from paper_qa.domain import Paper, Place, Scope
 
 _COLUMNS = "id, title, abstract, authors, year, venue, url, retracted"
 _UNSTORABLE = re.compile("[\ud800-\udfff]")
@@ -63,6 +63,28 @@ def read_papers(connection: sqlite3.Connection, paper_ids: Sequence[str] | None)
     if paper_ids is None:
         return list(found.values())
     return [found[paper_id] for paper_id in dict.fromkeys(paper_ids) if paper_id in found]
+
+
+def read_admitted(connection: sqlite3.Connection, scope: Scope) -> list[str]:
+    """Return the ids of the papers within a scope in the order of their adding.
+
+    Abstracts are not read: the library may be large.
+    """
+    rows: Iterable[tuple[str, str, int | None, str]] = connection.execute(
+        "SELECT id, authors, year, venue FROM papers WHERE (:first IS NULL OR year >= :first) "
+        "AND (:last IS NULL OR year <= :last) "
+        "AND (:ids IS NULL OR id IN (SELECT value FROM json_each(:ids))) ORDER BY number",
+        {
+            "first": scope.year_from,
+            "last": scope.year_to,
+            "ids": listed(scope.paper_ids) if scope.paper_ids else None,
+        },
+    )
+    papers = (
+        Paper(key, "", "", tuple(json.loads(authors)), year, venue)
+        for key, authors, year, venue in rows
+    )
+    return [paper.id for paper in papers if scope.admits(paper)]
 
 
 def _paper(row: Sequence[object], places: Iterable[Place]) -> Paper:

@@ -150,6 +150,15 @@ class PassageTable:
             rows = connection.execute(query, (listed(passage_ids),)).fetchall()
         return {row[0]: Passage(*row) for row in rows}
 
+    def ids_of(self, paper_ids: Sequence[str]) -> list[str]:
+        """Return the ids of the passages of these papers that the present index holds."""
+        query = (
+            "SELECT passages.id FROM passages JOIN papers ON papers.number = passages.paper "
+            "WHERE indexed AND papers.id IN (SELECT value FROM json_each(?))"
+        )
+        with self._database.reading() as connection:
+            return [row[0] for row in connection.execute(query, (listed(paper_ids),))]
+
     def vectors(self, model: str, passage_ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors of those passages that the library still has, by passage id."""
         query = (

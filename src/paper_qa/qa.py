@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, TextIO
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 
 from paper_qa.corpus import read_papers, read_seeds, seeds_folder, write_papers
-from paper_qa.domain import Answer, Claim, Event, Paper, ScoredPaper, Turn
+from paper_qa.domain import (
+    AS_CONFIGURED,
+    Answer,
+    AskOptions,
+    Claim,
+    Event,
+    Paper,
+    ScoredPaper,
+    Turn,
+)
 from paper_qa.embedding import load_embedding
 from paper_qa.errors import ConfigurationError
 from paper_qa.evidence import EvidenceSelector
@@ -91,36 +100,51 @@ class PaperQA:
         """Who writes the answers: a model's name, or ``extractive``."""
         return self._synthesizer.model_name
 
-    def ask(self, question: str, *, history: History = ()) -> Answer:
-        """Answer a question, in the light of the conversation before it."""
-        return next(iterate(once(self.aask(question, history=history))))
+    def ask(
+        self, question: str, *, history: History = (), options: AskOptions = AS_CONFIGURED
+    ) -> Answer:
+        """Answer a question, in the light of the conversation before it.
 
-    async def aask(self, question: str, *, history: History = ()) -> Answer:
+        Raises:
+            QuestionError: it is blank or too long.
+            UnknownPaperError: the options name a paper that is not in the library.
+        """
+        return next(iterate(once(self.aask(question, history=history, options=options))))
+
+    async def aask(
+        self, question: str, *, history: History = (), options: AskOptions = AS_CONFIGURED
+    ) -> Answer:
         """Answer a question from asynchronous code."""
-        return await last_answer(self.astream(question, history=history))
+        return await last_answer(self.astream(question, history=history, options=options))
 
-    def stream(self, question: str, *, history: History = ()) -> Iterator[Event]:
+    def stream(
+        self, question: str, *, history: History = (), options: AskOptions = AS_CONFIGURED
+    ) -> Iterator[Event]:
         """Yield what is going on, the sources, each checked claim, and the answer last."""
-        return iterate(self.astream(question, history=history))
+        return iterate(self.astream(question, history=history, options=options))
 
-    async def astream(self, question: str, *, history: History = ()) -> AsyncGenerator[Event]:
+    async def astream(
+        self, question: str, *, history: History = (), options: AskOptions = AS_CONFIGURED
+    ) -> AsyncGenerator[Event]:
         """Yield the events of an answer; closing the stream ends the model's request."""
         await asyncio.to_thread(self.prepare)
-        async with aclosing(self._engine.aevents(question, _turns(history))) as events:
+        async with aclosing(self._engine.aevents(question, _turns(history), options)) as events:
             async for event in events:
                 yield event
 
-    def summarize(self, topic: str) -> Answer:
+    def summarize(self, topic: str, *, options: AskOptions = AS_CONFIGURED) -> Answer:
         """Summarise a paper, named by its id or title, or the papers on a topic."""
         understand(topic)  # a blank topic is no question
-        return self.ask(f"Summarize {topic}")
+        return self.ask(f"Summarize {topic}", options=options)
 
-    def search(self, query: str, *, k: int = 10) -> list[ScoredPaper]:
-        """Return the ``k`` best papers for a query, best first."""
+    def search(
+        self, query: str, *, k: int = 10, options: AskOptions = AS_CONFIGURED
+    ) -> list[ScoredPaper]:
+        """Return the ``k`` best papers for a query, best first; of the options only the scope."""
         if k < 1:
             raise ConfigurationError(f"k={k!r} papers can't be searched for: give 1 or more")
         self.prepare()
-        return self._retriever.rank(understand(query), k=k)
+        return self._retriever.rank(understand(query, options=options), k=k)
 
     def check(self, claim: str, *, paper_id: str | None = None) -> Claim:
         """Say what the abstracts make of a sentence: of one paper, or of those nearest to it.

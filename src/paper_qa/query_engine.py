@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from paper_qa.answering import Task
 from paper_qa.computed import compute
-from paper_qa.domain import Event, Sources, Stage, Turn
+from paper_qa.domain import AS_CONFIGURED, AskOptions, Event, Sources, Stage, Turn
 from paper_qa.evidence import EvidenceSelector, papers_to_read
 from paper_qa.library import Library
 from paper_qa.llm.blocking import iterate
@@ -55,15 +55,21 @@ class PaperQueryEngine(RetrieverQueryEngine):
         self._writer = synthesizer
         self._library = library
 
-    async def aevents(self, question: str, history: Sequence[Turn] = ()) -> AsyncGenerator[Event]:
+    async def aevents(
+        self,
+        question: str,
+        history: Sequence[Turn] = (),
+        options: AskOptions = AS_CONFIGURED,
+    ) -> AsyncGenerator[Event]:
         """Yield what is going on, the sources, checked claims, and the answer last.
 
         Raises:
             QuestionError: the question is blank or too long.
+            UnknownPaperError: the options name a paper that is not in the library.
             LibraryError: the library or its index can't be read.
         """
         started = time.monotonic()
-        asked = understand(question, history)
+        asked = understand(question, history, options)
         if computed := await asyncio.to_thread(compute, asked, self._library, started):
             for event in computed.events():
                 yield event
@@ -86,7 +92,9 @@ class PaperQueryEngine(RetrieverQueryEngine):
         bundle = QuestionBundle(self._ranker.resolve(question))
         papers = self.retriever.retrieve(bundle)
         evidence = self._apply_node_postprocessors(papers, bundle)
-        return _Found(bundle.question, papers, evidence)
+        scope = question.options.scope
+        num_admitted = None if scope.is_open else len(self._library.admitted(scope))
+        return _Found(bundle.question, papers, evidence, num_admitted)
 
     @override
     async def _aquery(self, query_bundle: QueryBundle) -> Response:
@@ -115,6 +123,7 @@ class _Found:
     question: Question
     papers: list[NodeWithScore]
     evidence: list[NodeWithScore]
+    num_admitted: int | None
 
     def task(self, understood: Rewritten, history: Sequence[Turn], started: float) -> Task:
         return Task(
@@ -126,4 +135,5 @@ class _Found:
             time.monotonic() - started,
             understood.usage,
             understood.notes,
+            self.num_admitted,
         )

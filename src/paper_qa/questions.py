@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from paper_qa.domain import Turn
+from paper_qa.domain import AS_CONFIGURED, AskOptions, Turn
 from paper_qa.errors import QuestionError
 from paper_qa.followup import depends_on_history
 from paper_qa.language import ENGLISH, language_of
@@ -64,6 +64,7 @@ class Question:
     ``is_foreign`` it may guess, as far as terms and names are the same as in English.
     ``language`` is a code (ISO 639-1).
     ``paper_id`` is of the one paper that a summary was asked of by name.
+    ``options`` say from which papers and how it is to be answered.
     """
 
     text: str
@@ -73,6 +74,7 @@ class Question:
     readable: bool = True
     language: str = ENGLISH
     paper_id: str = ""
+    options: AskOptions = AS_CONFIGURED
 
     @property
     def asks_for_papers(self) -> bool:
@@ -89,10 +91,13 @@ class Question:
         """Tell whether retrieval can do with the query as it is."""
         if self.paper_id:
             return True
-        return self.readable and not self.is_foreign and not self.background
+        is_known = not self.background or bool(self.options.scope.only_paper_id)
+        return self.readable and not self.is_foreign and is_known
 
 
-def understand(text: str, history: Sequence[Turn] = ()) -> Question:
+def understand(
+    text: str, history: Sequence[Turn] = (), options: AskOptions = AS_CONFIGURED
+) -> Question:
     """Read a question in the light of the turns before it.
 
     Raises:
@@ -114,6 +119,7 @@ def understand(text: str, history: Sequence[Turn] = ()) -> Question:
         background=_background(history) if depends_on_history(question) else "",
         readable=_is_readable(question),
         language=language_of(question),
+        options=options,
     )
 
 

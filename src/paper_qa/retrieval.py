@@ -6,11 +6,14 @@ against word, for the candidates that the other two bring. The scores of each, b
 Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", 2023). To them comes the share of
 the question's names ("D4RL", "PlanDQ") that a paper has: to the embedder they are word parts that
 mean little. Ties are broken by id, so one library has one ranking.
+
+Within a scope the ranking is that of the whole library without the other papers. Where it has too
+few of them, the best others of the scope are looked for there, and weighed on the same scale.
 """
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -19,6 +22,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from paper_qa.chunking import NUM_MARKS, paper_id_of
 from paper_qa.domain import Paper, ScoredPaper
 from paper_qa.embedding import embed_query, num_tokens
+from paper_qa.followup import depends_on_history, with_name
 from paper_qa.indexing import Index
 from paper_qa.late_interaction import max_sim
 from paper_qa.library import Library
@@ -27,7 +31,7 @@ from paper_qa.questions import Question
 from paper_qa.word_index import WordIndex
 
 NUM_CANDIDATES = 100  # passages by their vector, papers by their words
-NUM_READ = 64  # candidates that are compared word by word
+NUM_READ = 64  # candidates that are compared word by word; within a scope as many others
 NUM_PAPERS = 10
 NUM_LISTED = 20
 MIN_PARTS_OF_NAME = 3
@@ -41,18 +45,23 @@ _WRITTEN_AS_NAME = re.compile(r"\b(?=\w*[^\W\d_])(?:\w*\d\w*|\w+[A-Z]\w*)\b")
 Scores = Mapping[str, float]
 
 
-def convex_fusion(parts: Sequence[tuple[float, Scores]]) -> dict[str, float]:
+def convex_fusion(
+    parts: Sequence[tuple[float, Scores]], scale: Collection[str] | None = None
+) -> dict[str, float]:
     """Add weighted scores, each part brought to between 0 and 1 over all candidates.
 
-    A candidate that a part has no score for counts as that part's least.
+    A candidate that a part has no score for counts as that part's least. With ``scale`` only these
+    candidates set the scale, and others may be beyond it.
     """
     fused: dict[str, float] = {key: 0.0 for _, scores in parts for key in scores}
+    levels = fused if scale is None else _only(fused, dict.fromkeys(scale, 0.0))
     for weight, scores in parts:
-        if not scores:
+        known = [scores[key] for key in levels if key in scores]
+        if not known:
             continue
         # What a part did not find is no better than the worst that it did.
-        low = min(scores.values()) if len(scores) == len(fused) else min(0.0, *scores.values())
-        width = max(scores.values()) - low
+        low = min(known) if len(known) == len(levels) else min(0.0, *known)
+        width = max(known) - low
         for key in fused:
             fused[key] += weight * ((scores.get(key, low) - low) / width if width > 0 else 1.0)
     return fused
@@ -75,46 +84,83 @@ class HybridRetriever(BaseRetriever):
         self._words = word_index
 
     def rank(self, question: Question, *, k: int | None = None) -> list[ScoredPaper]:
-        """Return the ``k`` best papers, best first; before them one that was named."""
+        """Return the ``k`` best papers in the question's scope, best first.
+
+        Before them comes one that was named. Scores are on the scale of the whole library: where
+        none is high, a better paper is outside the scope.
+
+        Raises:
+            UnknownPaperError: the scope names a paper that is not in the library.
+        """
+        scope = question.options.scope
+        admitted = None if scope.is_open else self._library.admitted(scope)
+        named = [question.paper_id] if question.paper_id else []
+        if admitted is not None and not admitted:
+            return []
+        k = k or _num_wanted(question)
+        best = self._ranked(question, admitted, k)
+        others = [hit for hit in best if hit.paper.id not in named]
+        return [*(ScoredPaper(paper, 1.0) for paper in self._library.papers(named)), *others][:k]
+
+    def _ranked(
+        self, question: Question, admitted: Sequence[str] | None, k: int
+    ) -> list[ScoredPaper]:
         if respelt := self._library.respelt(question.query, _is_name):
             question = replace(question, query=f"{question.query} {' '.join(respelt)}")
-        text = f"{question.query}\n{question.background}" if question.background else question.query
-        dense = self._dense(text)
-        keyword = dict(self._library.keyword_search(text, NUM_CANDIDATES))
-        wide = convex_fusion([(DENSE_WEIGHT, dense), (KEYWORD_WEIGHT, keyword)])
-        candidates = _best(wide, NUM_READ)
-        papers = {paper.id: paper for paper in self._library.papers([key for key, _ in candidates])}
+        found = self._candidates(question, admitted, k)
+        papers = {paper.id: paper for paper in self._library.papers([*found.scale, *found.others])}
+        scale = _only(papers, dict.fromkeys(found.scale, 0.0))
         parts = [
-            (DENSE_WEIGHT, _only(papers, dense)),
-            (KEYWORD_WEIGHT, _only(papers, keyword)),
+            (DENSE_WEIGHT, _only(papers, found.dense)),
+            (KEYWORD_WEIGHT, _only(papers, found.keyword)),
             (LATE_WEIGHT, self._late(question, list(papers.values()))),
         ]
-        fused = convex_fusion(parts)
-        if named := _only(papers, self._names(question.query)):
-            fused = convex_fusion([(1 - NAMES_WEIGHT, fused), (NAMES_WEIGHT, named)])
-        k = k or (NUM_LISTED if question.asks_for_papers else NUM_PAPERS)
-        best = [ScoredPaper(papers[key], score) for key, score in _best(fused, k)]
-        named = self._library.papers([question.paper_id])
-        others = [hit for hit in best if hit.paper.id != question.paper_id]
-        return [*(ScoredPaper(paper, 1.0) for paper in named), *others][:k]
+        fused = convex_fusion(parts, scale)
+        if named := _only(papers, self._names(question.query, found.others)):
+            fused = convex_fusion([(1 - NAMES_WEIGHT, fused), (NAMES_WEIGHT, named)], scale)
+        inside = fused if admitted is None else _only(set(admitted), fused)
+        return [
+            ScoredPaper(papers[key], min(1.0, max(0.0, score))) for key, score in _best(inside, k)
+        ]
+
+    def _candidates(
+        self, question: Question, admitted: Sequence[str] | None, k: int
+    ) -> "_Candidates":
+        """Return the papers worth comparing with the question word by word."""
+        text = f"{question.query}\n{question.background}" if question.background else question.query
+        vector = embed_query(self._embed_model, text)
+        dense = _by_paper(self._index.search(vector, NUM_CANDIDATES))
+        keyword = dict(self._library.keyword_search(text, NUM_CANDIDATES))
+        wide = convex_fusion([(DENSE_WEIGHT, dense), (KEYWORD_WEIGHT, keyword)])
+        found = _Candidates(dense, keyword, [key for key, _ in _best(wide, NUM_READ)])
+        # Counted against the longest list, so that a shorter one is its beginning.
+        if admitted is None or len({*found.scale} & {*admitted}) >= max(k, NUM_LISTED):
+            return found
+        # What the library's best are known by stays as it is, and with it their order.
+        more = set(admitted) - set(found.scale)
+        passages = self._index.search_within(vector, admitted, NUM_CANDIDATES)
+        words = self._library.keyword_search(text, NUM_CANDIDATES, admitted)
+        dense |= _only(more, _by_paper(passages))
+        keyword |= _only(more, dict(words))
+        if len(more) > NUM_READ:
+            all_wide = convex_fusion([(DENSE_WEIGHT, dense), (KEYWORD_WEIGHT, keyword)], wide)
+            more = dict(_best(_only(more, all_wide), NUM_READ))
+        return _Candidates(dense, keyword, found.scale, sorted(more))
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [paper_node(hit) for hit in self.rank(question_of(query_bundle))]
 
-    def _dense(self, text: str) -> dict[str, float]:
-        """Return the best cosine of the passages of each paper among the nearest passages."""
-        vector = embed_query(self._embed_model, text)
-        best: dict[str, float] = {}
-        for passage_id, cosine in self._index.search(vector, NUM_CANDIDATES):
-            best.setdefault(paper_id_of(passage_id), cosine)
-        return best
-
     def resolve(self, question: Question) -> Question:
-        """Look whether a summary is asked of one paper: by id, by title, or by its first part.
+        """Look whether one paper is meant: the only one in scope, or one whose summary is asked.
+
+        That is named by its id, its title, or the title's first part.
 
         Raises:
             UnknownPaperError: an id was meant, and is not quite right.
         """
+        scope = question.options.scope
+        if scope.only_paper_id and any(map(depends_on_history, (question.text, question.query))):
+            return _about(self._library.paper(scope.only_paper_id), question)
         if question.kind != "summary":
             return question
         text = question.query
@@ -122,23 +168,29 @@ class HybridRetriever(BaseRetriever):
         hits = [paper_id for paper_id, _ in self._library.keyword_search(text, NUM_PAPERS)]
         for paper in self._library.papers([text.strip(), text.strip().lower(), *hits]):
             title = paper.title.casefold()
-            if name in {paper.id.casefold(), title, title.partition(":")[0].strip()}:
+            names = {paper.id.casefold(), title, title.partition(":")[0].strip()}
+            if name in names and scope.admits(paper):
                 return replace(question, query=paper.name, paper_id=paper.id)
         if _LOOKS_LIKE_ID.fullmatch(name) and self._library.ids_alike(name):
             self._library.paper(name)  # raises, and says which ones are alike
         return question
 
-    def _names(self, query: str) -> dict[str, float]:
-        """Return the share of the names in a query that each paper has, if any has one."""
+    def _names(self, query: str, others: Sequence[str]) -> dict[str, float]:
+        """Return the share of the names in a query that each paper has, if any has one.
+
+        Looked for in all papers, as far as the best hundred, and in those ``others``.
+        """
         shares: dict[str, float] = {}
         found = {
-            name: hits
+            name: dict(hits)
             for name in dict.fromkeys(_WRITTEN_AS_NAME.findall(query))
             if num_tokens(name) - NUM_MARKS > 1  # the embedder knows words in capitals as words
             and (hits := self._library.keyword_search(name, NUM_CANDIDATES))
         }
-        for hits in found.values():
-            for paper_id, _ in hits:
+        for name, hits in found.items():
+            if others:
+                hits |= dict(self._library.keyword_search(name, NUM_READ, others))
+            for paper_id in hits:
                 shares[paper_id] = shares.get(paper_id, 0.0) + 1 / len(found)
         return shares
 
@@ -148,6 +200,43 @@ class HybridRetriever(BaseRetriever):
             paper_id: max_sim(asked.vectors, asked.weights, words.vectors)
             for paper_id, words in self._words.of(papers).items()
         }
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """What two searches found, and the papers that late interaction is to compare.
+
+    ``scale`` are the best of the library, ``others`` those of a scope that are not among them: all
+    of a small one, else its best.
+    """
+
+    dense: Scores
+    keyword: Scores
+    scale: Sequence[str]
+    others: Sequence[str] = ()
+
+
+def _num_wanted(question: Question) -> int:
+    usual = NUM_LISTED if question.asks_for_papers else NUM_PAPERS
+    return max(usual, question.options.num_sources or 0)
+
+
+def _by_paper(hits: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Return the best cosine of the passages of each paper; passages come best first."""
+    best: dict[str, float] = {}
+    for passage_id, cosine in hits:
+        best.setdefault(paper_id_of(passage_id), cosine)
+    return best
+
+
+def _about(paper: Paper, question: Question) -> Question:
+    """Return a question that points to a paper ("it", "the paper") with its name."""
+    if question.kind == "summary":
+        return replace(question, query=paper.name, paper_id=paper.id)
+    head = paper.name.partition(":")[0].strip()
+    name = head if num_tokens(head) - NUM_MARKS > 1 else paper.name  # "Position" names nothing
+    query = question.query
+    return question if name in query else replace(question, query=with_name(query, name))
 
 
 def _is_name(word: str) -> bool:

@@ -49,7 +49,7 @@ _T = TypeVar("_T")
 NUM_SENTENCES_SHRUNK = 3
 SMALL_CONTEXT = 4096  # tokens; a model that reads no more is shown key passages, not abstracts
 HERE = 0.5  # the probability from which on the paper is said to be here, without the answer
-NEAR_SHARE = 0.6  # of the best paper's score, for another paper to be heard against it
+NEAR_SHARE = 0.6  # of the best paper's score, for another paper to be heard beside it
 MAX_QUERY_CHARACTERS = 500  # of a question that a model has rewritten
 MAX_REWRITE_S = 20.0
 EXTRACTIVE = "extractive"
@@ -112,14 +112,17 @@ class GroundedSynthesizer(BaseSynthesizer):
 
     def can_rewrite(self, question: Question) -> bool:
         """Tell whether a question needs to be put in other words, and a model can do it."""
-        return not question.stands_alone and self._writer() is not None
+        return not question.stands_alone and self._writer_for(question) is not None
+
+    def _writer_for(self, question: Question) -> LLM | None:
+        return self._writer() if question.options.write else None
 
     async def rewrite(self, question: Question, history: Sequence[Turn]) -> "Rewritten":
         """Let the model put a question so that it stands alone, in English.
 
         A model that fails or takes too long leaves the question as it is, with a note.
         """
-        llm = self._writer()
+        llm = self._writer_for(question)
         if llm is None:
             return Rewritten(question)
         draft = Draft()
@@ -134,7 +137,7 @@ class GroundedSynthesizer(BaseSynthesizer):
                     query = f"{query} {sentence}".strip()
                     if len(query) > MAX_QUERY_CHARACTERS:
                         break
-            alone = understand(query[:MAX_QUERY_CHARACTERS])
+            alone = understand(query[:MAX_QUERY_CHARACTERS], options=question.options)
         except (ModelError, QuestionError, TimeoutError) as error:
             note = f"the question could not be rewritten: {str(error) or 'the model took too long'}"
             return Rewritten(question, draft.usage, (note,))
@@ -143,7 +146,7 @@ class GroundedSynthesizer(BaseSynthesizer):
 
     async def aevents(self, task: Task) -> AsyncGenerator[Event]:
         """Yield checked claims as they are written, and the whole answer last."""
-        llm = self._writer()
+        llm = self._writer_for(task.question)
         progress = AnswerInProgress(task, _name_of(llm))
         async with aclosing(self._events(llm, progress)) as events:
             async for event in events:
@@ -168,7 +171,8 @@ class GroundedSynthesizer(BaseSynthesizer):
             return
         if llm is None or (_is_small(llm) and _is_listing(progress.task)):
             progress.model = EXTRACTIVE
-            progress.notes.append(NOTE_LISTED if llm else NOTE_NO_MODEL)
+            if progress.task.question.options.write:
+                progress.notes.append(NOTE_LISTED if llm else NOTE_NO_MODEL)
             for claim in progress.extracted():
                 yield progress.add(claim)
             yield progress.answer()
@@ -206,19 +210,34 @@ class GroundedSynthesizer(BaseSynthesizer):
 
     def _reason_to_abstain(self, progress: AnswerInProgress) -> AbstainReason | None:
         question = progress.task.question
+        is_about_one = bool(question.options.scope.only_paper_id)
+        if progress.task.num_admitted == 0:
+            return "no_evidence"
         if not question.readable:
             return "language"
         if not progress.task.evidence:
-            return "no_evidence"
+            return "not_in_abstract" if is_about_one else "no_evidence"
         judged = answerability(question, progress.task.hits, self._words, self._grounder)
-        progress.confidence = judged.confidence
-        if judged.confidence < self._abstain_threshold:
+        # Where a paper outside the filters is far better, those within do not treat the question.
+        score = progress.task.hits[0].score
+        is_far = progress.task.num_admitted is not None and score < NEAR_SHARE
+        progress.confidence = judged.confidence * (score if is_far else 1.0)
+        if progress.confidence < self._threshold_for(question):
             if question.is_foreign:
                 return "language"
-            return "not_in_abstract" if judged.is_here >= HERE else "no_evidence"
+            is_here = is_about_one or (judged.is_here >= HERE and not is_far)
+            return "not_in_abstract" if is_here else "no_evidence"
         if question.is_foreign:
             progress.notes.append(NOTE_FOREIGN)
         return None
+
+    def _threshold_for(self, question: Question) -> float:
+        asked = question.options.abstain_threshold
+        return self._abstain_threshold if asked is None else asked
+
+    def _flags(self, question: Question) -> bool:
+        asked = question.options.flag_unsupported
+        return self._flag_unsupported if asked is None else asked
 
     async def _write(self, llm: LLM, progress: AnswerInProgress) -> AsyncGenerator[Event]:
         """Yield what the model writes and the evidence supports, or the key passages instead."""
@@ -281,7 +300,7 @@ class GroundedSynthesizer(BaseSynthesizer):
             told = without_stop(progress.attributed(text, [paper for paper, _ in support.spans]))
             return progress.add(Claim(told, "supported", score, tuple(citations)))
         told = in_third_person(text, THE_AUTHORS)
-        if self._flag_unsupported:
+        if self._flags(progress.task.question):
             return progress.add(Claim(without_stop(told), support.verdict, score))
         quote = support.quote if support.verdict == "contradicted" else ""
         return progress.withhold(Withheld(told, score, support.verdict, quote))

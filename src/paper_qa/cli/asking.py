@@ -9,12 +9,29 @@ import typer
 from paper_qa.cli import render
 from paper_qa.cli.console import Console
 from paper_qa.cli.conversation import Printer, converse
-from paper_qa.cli.options import Home, Json, Llm, Quiet, Quotes, not_blank, prepared, settings_with
+from paper_qa.cli.options import (
+    Author,
+    FromYear,
+    Home,
+    Json,
+    Llm,
+    NoLlm,
+    NumSources,
+    Only,
+    Quiet,
+    Quotes,
+    ToYear,
+    Venue,
+    not_blank,
+    prepared,
+    settings_with,
+)
+from paper_qa.domain import AskOptions, Scope
 
 _MOST_BYTES_READ = 1_000_000  # far beyond any question; the core says how long one may be
 
 
-def ask(
+def ask(  # noqa: PLR0913 - a flag each
     question: Annotated[
         list[str] | None,
         typer.Argument(
@@ -23,6 +40,13 @@ def ask(
         ),
     ] = None,
     *,
+    from_year: FromYear = None,
+    to_year: ToYear = None,
+    venue: Venue = "",
+    author: Author = "",
+    paper: Only = None,
+    sources: NumSources = None,
+    no_llm: NoLlm = False,
     quotes: Quotes = False,
     json: Json = False,
     home: Home = None,
@@ -34,30 +58,38 @@ def ask(
     Without a question, at a terminal, it asks for one after the other; each may follow on from
     those before it.
     """
+    scope = Scope(from_year, to_year, venue, author, tuple(paper or ()))
+    options = AskOptions(scope, sources, write=not no_llm)
     printer = Printer(Console(quiet=quiet), json=json, quotes=quotes)
     piped = question in (None, [], ["-"])
     if piped and not question and sys.stdin.isatty():
         with prepared(settings_with(home=home, llm=llm), printer.console) as qa:
-            converse(qa, printer)
+            converse(qa, printer, options=options)
         return
     text = not_blank([_read_question()] if piped else question or [], "question")
     with prepared(settings_with(home=home, llm=llm), printer.console) as qa:
-        printer.show(qa.stream(text))
+        printer.show(qa.stream(text, options=options))
 
 
-def search(
+def search(  # noqa: PLR0913 - a flag each
     query: Annotated[list[str], typer.Argument(help="Words to look for.")],
     *,
     k: Annotated[int, typer.Option("-k", min=1, max=1000, metavar="N", help="How many.")] = 10,
+    from_year: FromYear = None,
+    to_year: ToYear = None,
+    venue: Venue = "",
+    author: Author = "",
+    paper: Only = None,
     json: Json = False,
     home: Home = None,
     quiet: Quiet = False,
 ) -> None:
     """Find the papers nearest to a query, best first."""
+    scope = Scope(from_year, to_year, venue, author, tuple(paper or ()))
     console = Console(quiet=quiet)
     text = not_blank(query, "query")
     with prepared(settings_with(home=home), console) as qa:
-        hits = qa.search(text, k=k)
+        hits = qa.search(text, k=k, options=AskOptions(scope))
     if json:
         console.json([render.hit_fields(hit) for hit in hits])
     elif hits:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from paper_qa.citing import with_markers
 from paper_qa.cli import render
 from paper_qa.cli.console import Console
-from paper_qa.domain import Answer, Claim, Event, Stage, Turn
+from paper_qa.domain import AS_CONFIGURED, Answer, AskOptions, Claim, Event, Stage, Turn
 from paper_qa.errors import PaperQAError
 
 if TYPE_CHECKING:
@@ -57,7 +57,12 @@ class Printer:
             self.console.note(remark)
 
 
-def converse(qa: "PaperQA", printer: Printer, read: Callable[[], str] | None = None) -> None:
+def converse(
+    qa: "PaperQA",
+    printer: Printer,
+    read: Callable[[], str] | None = None,
+    options: AskOptions = AS_CONFIGURED,
+) -> None:
     """Answer one question after the other, each understood with those before it."""
     console = printer.console
     console.note(_WELCOME)
@@ -69,16 +74,16 @@ def converse(qa: "PaperQA", printer: Printer, read: Callable[[], str] | None = N
             elif question.startswith("/"):
                 console.note(_WELCOME)
             elif question:
-                history += _answered(qa, printer, question, history)
+                history += _answered(qa, printer, question, history, options)
                 console.result()
 
 
 def _answered(
-    qa: "PaperQA", printer: Printer, question: str, history: list[Turn]
+    qa: "PaperQA", printer: Printer, question: str, history: list[Turn], options: AskOptions
 ) -> tuple[Turn, ...]:
     """Answer a question; one that fails or is stopped leaves no trace in the history."""
     try:
-        answer = printer.show(qa.stream(question, history=tuple(history)))
+        answer = printer.show(qa.stream(question, history=tuple(history), options=options))
     except PaperQAError as error:
         printer.console.error(str(error))
         return ()

@@ -1,6 +1,7 @@
 """``evaluate``."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,10 +11,13 @@ import typer
 from paper_qa.cli.console import Console, to_json
 from paper_qa.cli.files import replacing
 from paper_qa.cli.options import Home, Json, Llm, Quiet, prepared, refuse, settings_with
-from paper_qa.errors import PaperQAError
+from paper_qa.errors import ConfigurationError, PaperQAError
 
 if TYPE_CHECKING:
-    from paper_qa.evaluation import ClaimReport, Question, Report
+    from llama_index.core.llms import LLM
+
+    from paper_qa.evaluation import ClaimReport, JudgedClaim, Question, Report
+    from paper_qa.settings import Settings
 
 PAGE = "index.html"
 
@@ -49,6 +53,12 @@ ReportFolder = Annotated[
         help="Write a page with tables, charts and every answer to FOLDER/index.html, too.",
     ),
 ]
+Judged = Annotated[
+    bool,
+    typer.Option(
+        "--judge", help="Let the language model say whether citations support the claims, too."
+    ),
+]
 TwoReports = Annotated[
     tuple[Path, Path] | None,
     typer.Option(
@@ -65,6 +75,7 @@ def evaluate(  # noqa: PLR0913 - an argument for each option
     claims: ClaimFile = None,
     types: Types = None,
     limit: Limit = None,
+    judge: Judged = False,
     report: ReportFolder = None,
     compare: TwoReports = None,
     json: Json = False,
@@ -75,27 +86,70 @@ def evaluate(  # noqa: PLR0913 - an argument for each option
     """Measure how good the answers are, or the checks of claims."""
     console = Console(quiet=quiet)
     if compare:
-        if any((questions, claims, limit, report, home, llm)):
+        if any((questions, claims, limit, judge, report, home, llm)):
             refuse("--compare asks nothing: leave out every option but --type, --json and --quiet")
         _compare(console, compare, types or (), json=json)
         return
-    from paper_qa.evaluation import read_claims, run_claims, run_evaluation
+    from paper_qa.evaluation import read_claims
 
     settings = settings_with(home=home, llm=llm)
     if types and claims and not questions:
         refuse("--type chooses among questions: name their file with --questions")
+    if judge and claims and not questions:
+        refuse("--judge judges answers to questions: name their file with --questions")
     asked = _asked(questions, types or ())[:limit] if questions or not claims else []
     judged = read_claims(claims)[:limit] if claims else []
     if report:
         _make_folder(report)
-    with prepared(settings, console) as qa:
-        answered = run_evaluation(qa, asked, progress=partial(console.progress, "Asking"))
-        checked = run_claims(qa, judged, progress=partial(console.progress, "Checking"))
-    measured = answered if asked else None, checked if judged else None
+    with _judging(settings, home) if judge else nullcontext() as model:
+        measured = _measure(console, settings, asked, judged, model)
     if report:
         _write(report, *measured)
         console.note(f"wrote {report / PAGE}")
     _show(console, *measured, json=json)
+
+
+def _measure(
+    console: Console,
+    settings: "Settings",
+    asked: "Sequence[Question]",
+    claims: "Sequence[JudgedClaim]",
+    judging: "LLM | None",
+) -> "tuple[Report | None, ClaimReport | None]":
+    """Ask the questions, let a model judge the answers if there is one, and check the claims."""
+    from paper_qa.evaluation import LlmJudge, run_claims, run_evaluation
+
+    judge = LlmJudge(judging) if judging else None
+    doing = "Asking and judging" if judge else "Asking"
+    # A model that judges what it wrote is not loaded twice.
+    writing = judging if settings.llm != "extractive" else None
+    with prepared(settings, console, writing) as qa:
+        answered = run_evaluation(qa, asked, judge, progress=partial(console.progress, doing))
+        checked = run_claims(qa, claims, progress=partial(console.progress, "Checking"))
+    return answered if asked else None, checked if claims else None
+
+
+@contextmanager
+def _judging(settings: "Settings", home: Path | None) -> "Generator[LLM]":
+    """Open the model that judges: the one that writes, or else the one that could.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    from paper_qa.llm import Writer
+
+    if settings.llm == "extractive":  # asked for in this call, perhaps
+        settings = settings_with(home=home)
+    if settings.llm == "extractive":
+        settings = settings_with(home=home, llm="auto")
+    with closing(Writer(settings)) as writer:
+        model = writer.llm()
+        if model is None:
+            raise ConfigurationError(
+                "--judge needs a language model: set PAPER_QA_LLM_BASE_URL to an endpoint, "
+                "or fetch the embedded one with `paper-qa model pull`"
+            )
+        yield model
 
 
 def _compare(

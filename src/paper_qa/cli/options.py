@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 import typer
 
 from paper_qa.cli.console import Console
+from paper_qa.domain import MAX_SOURCES
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -30,6 +31,38 @@ Llm = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result and errors only.")]
+FromYear = Annotated[
+    int | None,
+    typer.Option("--from-year", metavar="YEAR", help="Papers of this year or later only."),
+]
+ToYear = Annotated[
+    int | None,
+    typer.Option("--to-year", metavar="YEAR", help="Papers of this year or earlier only."),
+]
+Venue = Annotated[
+    str, typer.Option("--venue", metavar="NAME", help="Papers of this venue only, or a part of it.")
+]
+Author = Annotated[
+    str,
+    typer.Option("--author", metavar="NAME", help="Papers by this author only, or a part of it."),
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--paper", metavar="ID", help="This paper only; may be given several times."),
+]
+NumSources = Annotated[
+    int | None,
+    typer.Option(
+        "--sources",
+        min=1,
+        max=MAX_SOURCES,
+        metavar="N",
+        help="Rest the answer on so many papers at most.",
+    ),
+]
+NoLlm = Annotated[
+    bool, typer.Option("--no-llm", help="Answer with key passages, without a language model.")
+]
 Quotes = Annotated[bool, typer.Option("--quotes", help="Print the words that were cited, too.")]
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import webbrowser
 from collections.abc import Mapping
 from functools import partial
 from typing import Annotated
@@ -58,20 +59,32 @@ def serve(
     settings = settings_with(home=home, llm=llm, host=host, port=port)
     console.status("Starting the chat")
     from paper_qa.qa import PaperQA
+    from paper_qa.user_data import FILE_NAME, UserData
+    from paper_qa.web import ModelPreparation
     from paper_qa.web import serve as serve_chat
 
+    def ready(url: str) -> None:
+        console.result(f"The chat is open at {url} (Ctrl-C ends it)")
+        if _someone_sits_here() if browser is None else browser:
+            webbrowser.open(url)
+
     qa = PaperQA(settings=settings)
+    data = UserData(settings.home / FILE_NAME)
     try:
         serve_chat(
             qa,
+            data=data,
             host=settings.host,
             port=settings.port,
             login=settings.login.get_secret_value(),
-            prepare_model=partial(qa.prepare_model, note=console.note, pull=pull),
-            open_browser=_someone_sits_here() if browser is None else browser,
-            on_ready=lambda url: console.result(f"The chat is open at {url} (Ctrl-C ends it)"),
+            model=ModelPreparation(
+                partial(qa.prepare_model, note=console.note, pull=pull),
+                partial(qa.prepare_model, note=console.note, pull=True),
+            ),
+            on_ready=ready,
         )
     finally:
+        data.close()
         qa.close()
 
 

@@ -2,7 +2,6 @@
 
 import re
 import time
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,11 +17,13 @@ from paper_qa.domain import (
     Event,
     Evidence,
     Paper,
+    Scope,
     ScoredPaper,
     Sources,
     Span,
     Stage,
     Timings,
+    folded,
 )
 from paper_qa.injection import statements
 from paper_qa.library import Library
@@ -68,41 +69,62 @@ def compute(question: Question, library: Library, started: float) -> Computed | 
     """Answer a question by counting and listing, or return None: then it is not of that kind.
 
     Raises:
+        UnknownPaperError: the scope names a paper that is not in the library.
         LibraryError: the library can't be read.
     """
-    request = understand_request(question.text, follows=bool(question.background))
+    scope = question.options.scope
+    request = understand_request(
+        question.text,
+        follows=bool(question.background),
+        about_one=bool(scope.only_paper_id),
+    )
     match request:
         case PapersRequest():
-            finding = _found(request, library)
+            finding = _found(request, library, scope)
         case DetailRequest():
-            finding = _looked_up(request, library)
+            finding = _looked_up(request, library, scope)
         case None:
             finding = None
     return _computed(question, finding, library, started) if finding else None
 
 
-def _found(request: PapersRequest, library: Library) -> _Finding | None:
-    total = library.num_papers()
+def _found(request: PapersRequest, library: Library, scope: Scope) -> _Finding | None:
+    is_filtered = not scope.is_open
+    total = len(library.admitted(scope)) if is_filtered else library.num_papers()
+    of_all = wording.of_all(total, is_filtered=is_filtered)
     if not total or (request.criterion, request.form) == ("all", "count"):
-        return _Finding(wording.of_all(total))
-    paper_ids = _matching(request, library)
+        return _Finding(of_all)
+    paper_ids = _matching(request, library, scope)
     if not paper_ids and not _may_say_none(request):
         return None
-    is_all = request.criterion == "all"
+    if request.criterion == "all":
+        sentence = of_all
+    else:
+        sentence = wording.of_some(request, len(paper_ids), total, is_filtered=is_filtered)
     return _Finding(
-        wording.of_all(total) if is_all else wording.of_some(request, len(paper_ids), total),
+        sentence,
         library.papers(paper_ids[:MAX_LISTED]),
         max(0, len(paper_ids) - MAX_LISTED),
         request.values if request.criterion in {"mention", "topic"} else (),
     )
 
 
-def _matching(request: PapersRequest, library: Library) -> list[str]:
+def _matching(request: PapersRequest, library: Library, scope: Scope) -> list[str]:
     """Return the papers that were asked for: by terms the best first, else as they were added."""
     if request.criterion in {"mention", "topic"}:
-        found = [library.ids_with(_words(term)) for term in request.values]
+        found = [_ids_with(_words(term), library, scope) for term in request.values]
         return list(dict.fromkeys(paper_id for ids in found for paper_id in ids))
-    return [paper.id for paper in library.papers() if _is_meant(request, paper)]
+    papers = library.papers(None if scope.is_open else library.admitted(scope))
+    return [paper.id for paper in papers if _is_meant(request, paper)]
+
+
+def _ids_with(words: Sequence[str], library: Library, scope: Scope) -> list[str]:
+    """Return the papers of a scope that have all of these words, best first."""
+    found = library.ids_with(words)
+    if scope.is_open:
+        return found
+    admitted = set(library.admitted(scope))
+    return [paper_id for paper_id in found if paper_id in admitted]
 
 
 def _is_meant(request: PapersRequest, paper: Paper) -> bool:
@@ -130,12 +152,7 @@ def _is_named(author: frozenset[str], name: frozenset[str]) -> bool:
 
 def _parts(name: str) -> frozenset[str]:
     """Return the words of a name, without what is written above or under its letters."""
-    plain = "".join(
-        letter
-        for letter in unicodedata.normalize("NFKD", name)
-        if not unicodedata.combining(letter)
-    )
-    return frozenset(_WORD.findall(plain.casefold()))
+    return frozenset(_WORD.findall(folded(name)))
 
 
 def _may_say_none(request: PapersRequest) -> bool:
@@ -154,10 +171,13 @@ def _may_say_none(request: PapersRequest) -> bool:
             return True
 
 
-def _looked_up(request: DetailRequest, library: Library) -> _Finding | None:
+def _looked_up(request: DetailRequest, library: Library, scope: Scope) -> _Finding | None:
     """Say what is known of the one paper that a name stands for; None if there are several."""
+    if not request.name:
+        papers = library.papers(library.admitted(scope))
+        return _told(request, papers) if papers else None
     name = library.stems(request.name)
-    candidates = library.papers(library.ids_with(WORD.findall(request.name)))
+    candidates = library.papers(_ids_with(WORD.findall(request.name), library, scope))
     titled = [paper for paper in candidates if _stands_in(name, library.stems(paper.title))]
     named = [
         paper
@@ -166,10 +186,13 @@ def _looked_up(request: DetailRequest, library: Library) -> _Finding | None:
     ]
     if not named and len(name) >= request.min_words:
         named = titled
-    if len(named) != 1:
-        return None
-    sentence = wording.of_detail(request, named[0])
-    return _Finding(sentence, named, terms=(request.name,), is_of_paper=True)
+    return _told(request, named) if len(named) == 1 else None
+
+
+def _told(request: DetailRequest, papers: Sequence[Paper]) -> _Finding:
+    sentence = wording.of_detail(request, papers[0])
+    terms = (request.name,) if request.name else ()
+    return _Finding(sentence, papers, terms=terms, is_of_paper=True)
 
 
 def _computed(question: Question, finding: _Finding, library: Library, started: float) -> Computed:

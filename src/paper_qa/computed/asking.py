@@ -5,7 +5,7 @@ is taken for one: "How many papers …", but not "How many parameters …", nor 
 where a search finds papers that say it in other words.
 """
 
-from paper_qa.computed.detail_request import detail_request
+from paper_qa.computed.detail_request import detail_request, detail_request_of_one
 from paper_qa.computed.papers_request import papers_request
 from paper_qa.computed.request import DetailRequest, PapersRequest, pattern
 
@@ -21,12 +21,16 @@ _OPENING = pattern(
 )
 
 
-def understand_request(text: str, *, follows: bool = False) -> PapersRequest | DetailRequest | None:
+def understand_request(
+    text: str, *, follows: bool = False, about_one: bool = False
+) -> PapersRequest | DetailRequest | None:
     """Return what the library is asked, or None for any other question.
 
-    In a question that follows others, "them" are papers that were spoken of, not all papers.
+    In a question that follows others, "them" are papers that were spoken of, not all papers; in one
+    about one paper, "it" is that paper.
     """
     if len(text) > MAX_CHARACTERS:
         return None
     bare = _OPENING.sub("", " ".join(text.split())).rstrip(" .?!…")
-    return detail_request(bare) or papers_request(bare, follows=follows)
+    known = detail_request_of_one(bare) if about_one else None
+    return known or detail_request(bare) or papers_request(bare, follows=follows)

@@ -40,6 +40,8 @@ _POINTING = pattern(
     r"""(?:this|that|these|those|it|its|them|his|her|their|your|such|same|first|second|third|last
       |latter|former|other|next|previous|about)\b"""
 )
+_THE_ONE = pattern(rf"it|(?:this|that|the)\s+{_PAPER}")
+_ITS_AUTHORS = pattern(r"(?:who\s+(?:is|are|was|were)\s+)?(?:the|its)\s+authors?")
 # "… and which university are they from": there is no answer to half a question.
 _SECOND_QUESTION = pattern(r"\b(?:and|or|but)\s+(?:who|whom|which|what|when|where|why|how)\b")
 # A figure among letters, or a capital after the first letter: FANOVA, MLP-Mixer, D4RL.
@@ -58,6 +60,16 @@ def detail_request(text: str) -> DetailRequest | None:
     if match := _PUBLICATION_OF.fullmatch(text):
         name, is_paper = _name(match["name"])
         return _request("published", name, 1 if is_paper else 3)
+    return None
+
+
+def detail_request_of_one(text: str) -> DetailRequest | None:
+    """Return what is asked of the one paper that a question can be about ("who wrote it")."""
+    authors, published = _AUTHORS_OF.fullmatch(text), _PUBLICATION_OF.fullmatch(text)
+    if _ITS_AUTHORS.fullmatch(text) or (authors and _THE_ONE.fullmatch(authors["name"])):
+        return DetailRequest("authors", "", 0)
+    if published and _THE_ONE.fullmatch(published["name"]):
+        return DetailRequest("published", "", 0)
     return None
 
 

@@ -30,7 +30,8 @@ class DetailRequest:
     """Who wrote a paper, or where and when it appeared.
 
     ``name`` is the paper's title or what stands before its colon; a mere part of a title is enough
-    if it has ``min_words``, since "gradient descent" is in a title without being that paper.
+    if it has ``min_words``, since "gradient descent" is in a title without being that paper. It is
+    empty for the one paper that is asked about.
     """
 
     detail: Detail

@@ -8,21 +8,24 @@ from paper_qa.domain import Paper
 from paper_qa.words import content_words
 
 WHERE = " in title or abstract"
+WITHIN = " within the filters"
 
 
-def of_all(total: int) -> str:
+def of_all(total: int, *, is_filtered: bool = False) -> str:
     """Say how many papers there are."""
-    return f"The library has {_papers(total) if total else 'no papers'}"
+    within = WITHIN if is_filtered else ""
+    return f"The library has {_papers(total) if total else 'no papers'}{within}"
 
 
-def of_some(request: PapersRequest, count: int, total: int) -> str:
+def of_some(request: PapersRequest, count: int, total: int, *, is_filtered: bool = False) -> str:
     """Say how many of all papers are those that were asked for."""
+    within = WITHIN if is_filtered else ""
     singular, plural = _predicate(request, WHERE if count == 0 else f"{_forms(request)}{WHERE}")
-    whole = f"the {_papers(total)}" if total > 1 else _papers(total)
+    whole = f"{'the ' if total > 1 else ''}{_papers(total)}{within}"
     if count == 0:
         return _opened(request.form, "No", f"none of {whole} {singular}")
     if count == total > 1:
-        return _opened(request.form, "Yes", f"all {_papers(total)} {plural}")
+        return _opened(request.form, "Yes", f"all {_papers(total)}{within} {plural}")
     return _opened(
         request.form, "Yes", f"{count:,} of {whole} {singular if count == 1 else plural}"
     )

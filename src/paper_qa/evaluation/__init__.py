@@ -1,5 +1,6 @@
 """How good answers and checks are: question and claim files, measures with intervals, reports."""
 
+from paper_qa.evaluation.attribution import Attribution, Judge, JudgeRecord, LlmJudge
 from paper_qa.evaluation.claims import (
     ClaimReport,
     ClaimResult,
@@ -17,11 +18,15 @@ from paper_qa.evaluation.runner import run_evaluation
 from paper_qa.evaluation.table import render_claims, render_comparison, render_table
 
 __all__ = [
+    "Attribution",
     "ClaimReport",
     "ClaimResult",
     "Comparison",
     "Group",
+    "Judge",
+    "JudgeRecord",
     "JudgedClaim",
+    "LlmJudge",
     "Measured",
     "Question",
     "QuestionResult",

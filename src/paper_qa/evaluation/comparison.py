@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, TypeAdapter, Validatio
 
 from paper_qa.errors import FormatError
 from paper_qa.evaluation import bootstrap
+from paper_qa.evaluation.attribution import JudgeRecord
 from paper_qa.evaluation.bootstrap import (
     Difference,
     Median,
@@ -19,7 +20,7 @@ from paper_qa.evaluation.bootstrap import (
 )
 from paper_qa.evaluation.json_lines import explained, read_text
 from paper_qa.evaluation.report import Report
-from paper_qa.evaluation.results import SHARES
+from paper_qa.evaluation.results import JUDGED, SHARES
 
 Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -63,6 +64,7 @@ class SavedReport:
 
     model: str
     questions: tuple[Annotated[SavedQuestion, BeforeValidator(_gathered)], ...]
+    judge: JudgeRecord | None = None
 
     def over(self, types: Collection[str]) -> "SavedReport":
         """Return the questions of some types; all of them if none is named."""
@@ -86,15 +88,23 @@ class Comparison:
             raise ValueError(f"the reports are over different questions ({problem})")
 
     @property
+    def has_one_judge(self) -> bool:
+        """Whether the citations of both were judged by the same."""
+        judges = {saved.judge.name if saved.judge else "" for saved in (self.first, self.second)}
+        return len(judges) == 1
+
+    @property
     def differences(self) -> Mapping[str, Difference]:
         """How far the second is above the first, for each measure that both have.
 
-        The same resamples are drawn for both, so what is hard in a question cancels out.
+        The same resamples are drawn for both, so what is hard in a question cancels out. What
+        two judges said is not compared: the difference may be theirs.
         """
         by_id = {item.id: item for item in self.second.questions}
         before = _measures(self.first.questions)
         after = _measures([by_id[item.id] for item in self.first.questions])
-        found = {key: bootstrap.paired_difference(before[key], after[key]) for key in before}
+        keys = [key for key in before if self.has_one_judge or key not in JUDGED]
+        found = {key: bootstrap.paired_difference(before[key], after[key]) for key in keys}
         return {key: difference for key, difference in found.items() if difference}
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from paper_qa.evaluation.results import QuestionResult
 def flaws(result: QuestionResult) -> list[str]:
     """Return what is wrong, one thing each; nothing if the answer is as it should be."""
     judge = _flaws_of_an_answer if result.question.is_answerable else _flaws_of_a_refusal
-    return [*judge(result), *_flaws_of_quotes(result)]
+    return [*judge(result), *_flaws_of_quotes(result), *_flaws_of_citations(result)]
 
 
 def missing_facts(result: QuestionResult) -> list[str]:
@@ -45,6 +45,20 @@ def _flaws_of_an_answer(result: QuestionResult) -> list[str]:
 def _flaws_of_quotes(result: QuestionResult) -> list[str]:
     invalid = result.num_quotes - result.num_valid_quotes
     return [f"quotes that do not stand in their abstract: {invalid}"] if invalid else []
+
+
+def _flaws_of_citations(result: QuestionResult) -> list[str]:
+    """Name what the judge does not find in what is cited, and count what is cited for nothing."""
+    judged = result.attributions
+    found = [
+        f"not supported by what it cites, says the judge: {item.claim}"
+        for item in judged
+        if not item.is_supported
+    ]
+    matter = [one for item in judged if item.is_supported for one in item.citations_matter]
+    if needless := len(matter) - sum(matter):
+        found.append(f"citations that add nothing, says the judge: {needless}")
+    return found
 
 
 def _first(fact: str) -> str:

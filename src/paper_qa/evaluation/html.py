@@ -25,6 +25,8 @@ _CHARTED = (
     "fact_recall",
     "citation_precision",
     "citation_recall",
+    "alce_recall",
+    "alce_precision",
     "false_answer_rate",
     "false_refusal_rate",
 )

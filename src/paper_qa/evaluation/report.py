@@ -1,11 +1,12 @@
 """The report: the measures over groups of questions, with their intervals."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
 
 from paper_qa.evaluation import abstention, bootstrap
+from paper_qa.evaluation.attribution import JudgeRecord
 from paper_qa.evaluation.bootstrap import Interval, Median, Sampled
 from paper_qa.evaluation.results import SHARES, QuestionResult, ratios
 
@@ -26,9 +27,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All results of one run."""
+    """All results of one run, and who judged the citations, if someone did."""
 
     results: tuple[QuestionResult, ...]
+    judge: JudgeRecord | None = None
 
     @property
     def model(self) -> str:
@@ -59,6 +61,7 @@ class Report:
         """Return the report as JSON types, in the documented schema (``docs/evaluation.md``)."""
         return {
             "model": self.model,
+            "judge": asdict(self.judge) if self.judge else None,
             "overall": self.overall.to_dict(),
             "single_turn": self.single_turn.to_dict(),
             "by_type": {name: group.to_dict() for name, group in self.by_type.items()},

@@ -7,6 +7,7 @@ from typing import Any
 
 from paper_qa.domain import Answer
 from paper_qa.evaluation import facts, measures
+from paper_qa.evaluation.attribution import Attribution
 from paper_qa.evaluation.bootstrap import Ratios
 from paper_qa.evaluation.questions import Question
 
@@ -18,13 +19,17 @@ _NO_SAY: Share = (0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """One question with its answer, how long that took, and how many of its quotes hold."""
+    """One question with its answer, how long that took, and how many of its quotes hold.
+
+    ``attributions`` has what the judge says of its claims; none where nobody judged them.
+    """
 
     question: Question
     answer: Answer
     seconds: float
     num_quotes: int
     num_valid_quotes: int
+    attributions: tuple[Attribution, ...] = ()
 
     @property
     def cited(self) -> frozenset[str]:
@@ -100,6 +105,18 @@ def _abstention_kind(result: QuestionResult) -> Share:
     return float(result.answer.abstain_reason == reason), 1.0
 
 
+def _alce_recall(result: QuestionResult) -> Share:
+    """Count the claims that their citations, all together, support (Gao et al., 2023)."""
+    judged = result.attributions
+    return sum(item.is_supported for item in judged), len(judged)
+
+
+def _alce_precision(result: QuestionResult) -> Share:
+    """Count the citations that matter (Gao et al., 2023); a claim without any adds none."""
+    matter = [one for item in result.attributions for one in item.citations_matter]
+    return sum(matter), len(matter)
+
+
 SHARES: Mapping[str, Callable[[QuestionResult], Share]] = MappingProxyType(
     {
         "ndcg@10": _answerable(_ndcg),
@@ -114,6 +131,8 @@ SHARES: Mapping[str, Callable[[QuestionResult], Share]] = MappingProxyType(
             lambda r: measures.citation_recall(r.cited, r.question.gold)
         ),
         "quote_validity": lambda r: (r.num_valid_quotes, r.num_quotes),
+        "alce_recall": _alce_recall,
+        "alce_precision": _alce_precision,
         "false_answer_rate": _false_answer,
         "false_refusal_rate": _answerable(lambda r: float(r.answer.abstained)),
         "abstention_kind_accuracy": _abstention_kind,
@@ -123,5 +142,8 @@ SHARES: Mapping[str, Callable[[QuestionResult], Share]] = MappingProxyType(
 )
 """The measures that are one sum over questions divided by another, in the order of the report."""
 
-POOLED = ("fact_recall", "quote_validity")
+JUDGED = ("alce_recall", "alce_precision")
+"""Those of ``SHARES`` that a judge is needed for."""
+
+POOLED = ("fact_recall", "quote_validity", *JUDGED)
 """Those of ``SHARES`` to which a question may add more than one item."""

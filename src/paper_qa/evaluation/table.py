@@ -7,6 +7,7 @@ from paper_qa.evaluation.bootstrap import Difference, Interval
 from paper_qa.evaluation.claims import ClaimReport, Measured
 from paper_qa.evaluation.comparison import Comparison
 from paper_qa.evaluation.report import Group, Report
+from paper_qa.evaluation.results import JUDGED
 
 Rows = list[list[str]]
 
@@ -36,6 +37,7 @@ _TABLES: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "quote_validity": "valid quotes",
             "median_s": "seconds",
         },
+        "Judged": {"alce_recall": "ALCE recall", "alce_precision": "ALCE precision"},
     }
 )
 _CLAIM_TABLES: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -84,12 +86,20 @@ def render_comparison(comparison: Comparison) -> str:
         for key, found in comparison.differences.items()
     ]
     title = f"{number} questions, answered first by {first} and then by {second}"
-    return _rendered(title, [rows])
+    return _rendered(title + _judges(comparison), [rows])
 
 
 def heading(report: Report) -> str:
-    """Say how many questions were asked, and who answered."""
-    return f"{len(report.results)} questions, answered by {report.model or 'nobody'}"
+    """Say how many questions were asked, who answered, and who judged that."""
+    asked = f"{len(report.results)} questions, answered by {report.model or 'nobody'}"
+    if not (judge := report.judge):
+        return asked
+    unclear = (
+        f"; of {judge.num_judged} verdicts {judge.num_unclear} were neither yes nor no"
+        if judge.num_unclear
+        else ""
+    )
+    return f"{asked}, judged by {judge.name}{unclear}"
 
 
 def claim_heading(report: ClaimReport) -> str:
@@ -98,11 +108,18 @@ def claim_heading(report: ClaimReport) -> str:
 
 
 def report_tables(report: Report) -> list[Rows]:
-    """Return the tables, each with its head: the title, and the names of the columns."""
+    """Return the tables, each with its head: the title, and the names of the columns.
+
+    What a judge is needed for is left out where there was none.
+    """
     groups = {**report.by_type, "overall": report.overall}
     if any(result.question.history for result in report.results):
         groups["single-turn"] = report.single_turn
-    return [_table(title, columns, groups) for title, columns in _TABLES.items()]
+    return [
+        _table(title, columns, groups)
+        for title, columns in _TABLES.items()
+        if report.judge or not set(columns) <= set(JUDGED)
+    ]
 
 
 def claim_tables(report: ClaimReport) -> list[Rows]:
@@ -121,6 +138,16 @@ def claim_tables(report: ClaimReport) -> list[Rows]:
         for kind, share in report.detection.items()
     ]
     return [*tables, [["Detection", "n", "told right"], *kinds]]
+
+
+def _judges(comparison: Comparison) -> str:
+    """Say who judged both runs, or that two did."""
+    judges = [saved.judge.name for saved in (comparison.first, comparison.second) if saved.judge]
+    if len(judges) < 2:
+        return ""
+    if comparison.has_one_judge:
+        return f", judged by {judges[0]}"
+    return f", judged by {judges[0]} and by {judges[1]}: ALCE is not compared between judges"
 
 
 def _table(title: str, columns: Mapping[str, str], groups: Mapping[str, Group]) -> Rows:
