@@ -10,7 +10,9 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from paper_qa.domain import (
+    AS_CONFIGURED,
     Answer,
+    AskOptions,
     Citation,
     Claim,
     Event,
@@ -75,6 +77,7 @@ class ScriptedQA:
     prepare_step_s: float = 0.05
     prepare_errors: list[PaperQAError] = field(default_factory=list)
     asked: list[tuple[str, tuple[Turn, ...]]] = field(default_factory=list)
+    options: list[AskOptions] = field(default_factory=list)
     cancelled_at: float | None = None
 
     def papers(self) -> list[Paper]:
@@ -93,10 +96,23 @@ class ScriptedQA:
         if self.prepare_errors:
             raise self.prepare_errors.pop(0)
 
+    def search(
+        self, query: str, *, k: int = 10, options: AskOptions = AS_CONFIGURED
+    ) -> list[ScoredPaper]:
+        """Find the papers whose title or abstract has the query."""
+        admitted = [paper for paper in self.library if options.scope.admits(paper)]
+        found = [p for p in admitted if query.lower() in f"{p.title} {p.abstract}".lower()]
+        return [ScoredPaper(paper, 0.9) for paper in found[:k]]
+
     async def astream(
-        self, question: str, *, history: Sequence[Turn] = ()
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn] = (),
+        options: AskOptions = AS_CONFIGURED,
     ) -> AsyncGenerator[Event, None]:
         self.asked.append((question, tuple(history)))
+        self.options.append(options)
         events = self.events(question) if callable(self.events) else self.events
         try:
             for event in events:

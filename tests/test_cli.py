@@ -479,6 +479,24 @@ def test_serve_prints_its_address_and_ends_with_ctrl_c(seed_home: Path) -> None:
     assert b"Traceback" not in err
 
 
+def test_serve_opens_the_browser_where_it_is_told_to(seed_home: Path, tmp_path: Path) -> None:
+    opened, browser = tmp_path / "opened", tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > "{opened}.part"\nmv "{opened}.part" "{opened}"\n')
+    browser.chmod(0o700)
+    environment = {**os.environ, "PAPER_QA_HOME": str(seed_home), "BROWSER": str(browser)}
+    command = [*PAPER_QA, "serve", "--port", "0", "--open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline().decode()
+        end = time.monotonic() + 60
+        while not opened.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+    assert opened.read_text().strip() in line
+
+
 @pytest.mark.parametrize(
     ("platform", "environment", "at_terminal", "expected"),
     [

@@ -1,24 +1,31 @@
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
 
 import pytest
 
-from paper_qa.domain import Claim, KeyPassages, Stage, Turn
+from paper_qa.domain import AS_CONFIGURED, AskOptions, Claim, Event, KeyPassages, Stage, Turn
 from paper_qa.errors import LibraryError, ModelConnectionError, PaperQAError
 from paper_qa.web.conversation import FAULT, run_turn
 from paper_qa.web.examples import NUM_EXAMPLES, example_questions
+from paper_qa.web.line import Line
 from paper_qa.web.preparation import Preparation, Progress
 from paper_qa.web.turn import TurnView
 from scripted_qa import ScriptedQA, play, scripted_answer
 from web_papers import BARE, GRAPHS, PAPERS, VIDEO, claims
 
 
+def asked(
+    qa: ScriptedQA, history: tuple[Turn, ...] = (), line: Line | None = None
+) -> AsyncGenerator[TurnView]:
+    turn = TurnView("How?")
+    return run_turn(qa, Preparation(qa.prepare), line or Line(), turn, history, AS_CONFIGURED)
+
+
 def collect(qa: ScriptedQA, history: tuple[Turn, ...] = ()) -> list[TurnView]:
     async def run() -> list[TurnView]:
-        states = run_turn(qa, Preparation(qa.prepare), "How?", history)
-        return [state async for state in states]
+        return [state async for state in asked(qa, history)]
 
     return asyncio.run(run())
 
@@ -49,6 +56,73 @@ def test_history_is_handed_on() -> None:
     collect(qa, history)
 
     assert qa.asked == [("How?", history)]
+
+
+def test_options_are_handed_on() -> None:
+    qa = ScriptedQA(PAPERS, play("How?", PAPERS, claims()))
+    options = AskOptions(num_sources=3)
+
+    async def run() -> None:
+        preparation = Preparation(qa.prepare)
+        async for _ in run_turn(qa, preparation, Line(), TurnView("How?"), (), options):
+            pass
+
+    asyncio.run(run())
+
+    assert qa.options == [options]
+
+
+def written() -> list[Event]:
+    """Return the events of an answer that a model writes."""
+    *found, one, two, answer = play("How?", PAPERS, claims())
+    return [*found, KeyPassages((one, two)), Stage("Writing"), one, two, answer]
+
+
+def test_who_has_no_place_yet_reads_who_is_before_and_has_one_in_the_end() -> None:
+    line = Line(places=1)
+    qa = ScriptedQA(PAPERS, written(), pause_s=0.05)
+
+    async def run() -> list[list[TurnView]]:
+        async def one() -> list[TurnView]:
+            return [state async for state in asked(qa, line=line)]
+
+        return await asyncio.gather(one(), one(), one())
+
+    runs = asyncio.run(run())
+
+    waits = [[s.stage for s in states if "before you" in s.stage] for states in runs]
+    assert waits == [
+        [],
+        ["Waiting for the model: 1 before you"],
+        ["Waiting for the model: 2 before you", "Waiting for the model: 1 before you"],
+    ]
+    assert all(states[-1].answer for states in runs)
+
+
+def test_who_gives_up_waiting_leaves_the_line() -> None:
+    line = Line(places=1)
+    first = line.join()
+
+    async def run() -> None:
+        states = asked(ScriptedQA(PAPERS, written()), line=line)
+        async for state in states:
+            if "before you" in state.stage:
+                break
+        await states.aclose()
+        assert line.before(line.join()) == 1
+        first.leave()
+
+    asyncio.run(run())
+
+
+def test_without_a_model_nobody_waits() -> None:
+    line = Line(places=0)
+
+    async def run() -> list[TurnView]:
+        qa = ScriptedQA(PAPERS, play("How?", PAPERS, claims()))
+        return [state async for state in asked(qa, line=line)]
+
+    assert asyncio.run(run())[-1].answer
 
 
 def test_an_error_ends_the_turn_and_keeps_what_had_come() -> None:
@@ -111,7 +185,7 @@ def test_closing_a_turn_closes_the_answer_below_it() -> None:
     qa = ScriptedQA(PAPERS, play("How?", PAPERS, claims()), pause_s=5.0)
 
     async def run() -> float:
-        states = run_turn(qa, Preparation(qa.prepare), "How?", ())
+        states = asked(qa)
         await anext(states)
         waiting = asyncio.ensure_future(anext(states))
         await asyncio.sleep(0.3)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paper_qa.domain import Paper
-from paper_qa.web.panel import EMPTY, authors_text, card_html, marked_html, panel_html
+from paper_qa.web.panel import EMPTY, actions_html, authors_text, card_html, marked_html, panel_html
 from paper_qa.web.turn import Mark, TurnView, advance
 from scripted_qa import play, reference_to, scripted_answer
 from web_papers import ALIGN, BARE, ENGINE, GRAPHS, HOSTILE, PAPERS, STRONG, VIDEO, claims
@@ -47,6 +47,12 @@ def turn_after(question: str, num_events: int | None = None, **fields: object) -
 
 def marks(html: str) -> list[str]:
     return re.findall(r"<mark[^>]*>(.*?)</mark>", html)
+
+
+def elsewhere(page: Page) -> list[str]:
+    """Return the addresses of links that lead out of the page."""
+    links = [value or "" for name, value in page.attributes if name == "href"]
+    return [link for link in links if not link.startswith("#")]
 
 
 def test_without_questions_the_panel_says_what_it_is_for() -> None:
@@ -158,7 +164,26 @@ def test_a_year_that_the_venue_does_not_hold_is_shown() -> None:
 def test_only_web_addresses_become_links(url: str) -> None:
     page = Page(card_html(0, "1", replace(VIDEO, url=url), []))
 
-    assert [value for name, value in page.attributes if name == "href"] == ["#cite-0-1"]
+    assert elsewhere(page) == []
+
+
+def test_what_can_be_done_with_a_paper_is_told_by_its_links() -> None:
+    paper = replace(VIDEO, id='a/b "c"')
+    page = Page(actions_html(paper, is_starred=False))
+
+    assert [value for name, value in page.attributes if name == "href"] == [
+        f"#act/{verb}/a%2Fb%20%22c%22"
+        for verb in ("summarise", "about", "similar", "bibtex", "star")
+    ]
+    assert "#act/unstar/" in actions_html(paper, is_starred=True)
+    assert "#act/star/" not in actions_html(paper, is_starred=True)
+
+
+def test_what_is_starred_has_a_full_star_wherever_it_stands() -> None:
+    html = panel_html([turn_after("q")], {VIDEO.id, BARE.id})
+
+    assert html.count("★") == 2
+    assert html.count("☆") == 1
 
 
 def test_many_authors_are_counted() -> None:
@@ -235,7 +260,6 @@ def test_a_number_of_nothing_makes_no_card() -> None:
     ("turn", "words"),
     [
         (TurnView("q", stage="Searching"), "Looking…"),
-        (TurnView("q", earlier_text="said before"), "restarted"),
         (TurnView("q", error="no model"), "No papers."),
     ],
 )
@@ -251,7 +275,7 @@ def test_hostile_papers_are_only_text() -> None:
     allowed = {"div", "details", "summary", "ol", "li", "h3", "span", "a", "em", "mark"}
     assert set(page.tags) <= allowed
     assert not [name for name, _ in page.attributes if name.startswith("on")]
-    assert [value for name, value in page.attributes if name == "href"] == []
+    assert elsewhere(page) == []
     assert "<img src=x onerror=alert(1)>" in page.text
     assert page.open == []
 

@@ -8,6 +8,7 @@ from paper_qa.web.preparation import Progress
 from paper_qa.web.present import (
     about_html,
     error_notice,
+    focus_html,
     marked_claim,
     message,
     preparation_html,
@@ -273,21 +274,24 @@ def test_the_header_says_what_is_asked_and_who_answers() -> None:
     assert "extraction (key passages)" in about_html(1, "extractive")
 
 
+def test_what_the_next_questions_are_about_is_said_and_inert() -> None:
+    html = focus_html(f"A title {EVIL}")
+
+    assert "Asking about" in html
+    assert 'href="#act/everything/"' in html
+    assert "<img" not in html
+    assert focus_html("") == ""
+
+
 def test_history_is_what_was_asked_and_answered() -> None:
     failed = TurnView("failed", error="no")
     stopped = replace(answered("stopped"), answer=None)
-    earlier = TurnView("earlier", earlier_text="said before the restart")
 
-    history = history_of([earlier, failed, answered("first"), stopped])
+    history = history_of([failed, answered("first"), stopped])
 
-    assert [turn.content for turn in history if turn.role == "user"] == [
-        "earlier",
-        "first",
-        "stopped",
-    ]
-    assert history[1] == Turn("assistant", "said before the restart")
-    assert history[3].content == scripted_answer("first", PAPERS, claims()).text
-    assert history[5].content.startswith("Qian et al.")
+    assert [turn.content for turn in history if turn.role == "user"] == ["first", "stopped"]
+    assert history[1] == Turn("assistant", scripted_answer("first", PAPERS, claims()).text)
+    assert history[3].content.startswith("Qian et al.")
 
 
 def test_papers_that_only_the_answer_names_are_missing_until_they_are_looked_up() -> None:

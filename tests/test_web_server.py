@@ -8,18 +8,26 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
+from pathlib import Path
 
 import httpx
 import pytest
 
 from paper_qa.errors import ConfigurationError
+from paper_qa.user_data import FILE_NAME, UserData
 from paper_qa.web import build_app, serve
-from paper_qa.web.security import CLOSED
+from paper_qa.web.security import CLOSED, OWNER, owner_in
 from paper_qa.web.server import _refused, _url
 from scripted_qa import ScriptedQA
 from web_browser import served
 from web_papers import PAPERS
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Iterator[UserData]:
+    with closing(UserData(tmp_path / FILE_NAME)) as data:
+        yield data
 
 
 @pytest.fixture(scope="module")
@@ -146,12 +154,48 @@ def test_a_question_from_another_site_is_refused(client: httpx.Client) -> None:
     assert client.post(join, content=body, headers=headers).status_code == 422
 
 
+def test_the_page_gives_a_browser_its_name_once(client: httpx.Client) -> None:
+    cookie = client.get("/", headers={"cookie": "other=1"}).headers["set-cookie"]
+
+    rules = [rule.strip() for rule in cookie.split(";")]
+    assert re.fullmatch(rf"{OWNER}=[\w-]{{32}}", rules[0])
+    assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(rules)
+    known = client.get("/", headers={"cookie": f"other=1; {rules[0]}; more=2"})
+    assert "set-cookie" not in known.headers
+
+
+def test_every_browser_has_a_name_of_its_own(client: httpx.Client) -> None:
+    names = {client.get("/", headers={"cookie": ""}).headers["set-cookie"] for _ in range(3)}
+
+    assert len(names) == 3
+
+
+@pytest.mark.parametrize(
+    "value", ["", "short", "x" * 31, "x" * 33, "x" * 31 + "/", '"' + "x" * 32 + '"', "ä" * 32]
+)
+def test_a_name_that_is_none_is_replaced(client: httpx.Client, value: str) -> None:
+    headers = {"cookie": f"{OWNER}={value}".encode()}
+
+    assert f"{OWNER}=" in client.get("/", headers=headers).headers["set-cookie"]
+
+
+def test_a_name_is_the_whole_of_its_cookie() -> None:
+    assert owner_in(f"{OWNER}={'x' * 32}") == "x" * 32
+    assert owner_in(f"not_{OWNER}={'x' * 32}") == ""
+    assert owner_in(f"a=1;{OWNER}={'x' * 32};b=2") == "x" * 32
+
+
+@pytest.mark.parametrize("path", ["/config", "/ui/ui.js", "/export/feedback.jsonl", "/nothing"])
+def test_only_the_page_gives_a_name(client: httpx.Client, path: str) -> None:
+    assert "set-cookie" not in client.get(path, headers={"cookie": ""}).headers
+
+
 def credentials(login: str) -> dict[str, str]:
     return {"authorization": "Basic " + base64.b64encode(login.encode()).decode()}
 
 
-def test_with_a_login_nothing_is_open_without_it() -> None:
-    app = build_app(ScriptedQA(PAPERS), host="192.0.2.1", login="me:pä:ss")
+def test_with_a_login_nothing_is_open_without_it(data: UserData) -> None:
+    app = build_app(ScriptedQA(PAPERS), data=data, host="192.0.2.1", login="me:pä:ss")
     transport = httpx.ASGITransport(app)
 
     async def statuses() -> list[int]:
@@ -159,23 +203,25 @@ def test_with_a_login_nothing_is_open_without_it() -> None:
             responses = [
                 await client.get("/"),
                 await client.get("/ui/ui.js"),
+                await client.get("/export/feedback.jsonl"),
                 await client.get("/config", headers={"authorization": "Bearer x"}),
                 await client.get("/config", headers={"authorization": "Basic ???"}),
                 await client.get("/config", headers=credentials("me:wrong")),
                 await client.get("/config", headers=credentials("me:pä:ss")),
             ]
             assert responses[0].headers["www-authenticate"].startswith("Basic")
+            assert "set-cookie" not in responses[0].headers
             return [response.status_code for response in responses]
 
-    assert asyncio.run(statuses()) == [401, 401, 401, 401, 401, 200]
+    assert asyncio.run(statuses()) == [401] * 6 + [200]
 
 
-def test_a_busy_port_is_one_line_that_says_what_to_do() -> None:
+def test_a_busy_port_is_one_line_that_says_what_to_do(data: UserData) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
         with pytest.raises(ConfigurationError) as caught:
-            serve(ScriptedQA(PAPERS), port=port)
+            serve(ScriptedQA(PAPERS), data=data, port=port)
 
     assert f"port {port} is already in use" in str(caught.value)
     assert "--port" in str(caught.value)
@@ -183,9 +229,9 @@ def test_a_busy_port_is_one_line_that_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "203.0.113.7"])
-def test_an_address_of_another_machine_is_an_error(host: str) -> None:
+def test_an_address_of_another_machine_is_an_error(data: UserData, host: str) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(f"host {host!r}")):
-        serve(ScriptedQA(PAPERS), host=host, port=0)
+        serve(ScriptedQA(PAPERS), data=data, host=host, port=0)
 
 
 def test_a_port_that_needs_rights_says_so() -> None:
@@ -193,10 +239,8 @@ def test_a_port_that_needs_rights_says_so() -> None:
 
 
 def test_the_chat_is_served_until_it_is_interrupted(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    data: UserData, caplog: pytest.LogCaptureFixture
 ) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
     seen: list[tuple[str, int]] = []
 
     def look(url: str) -> None:
@@ -211,12 +255,11 @@ def test_the_chat_is_served_until_it_is_interrupted(
         threading.Thread(target=look, args=(url,), name="page").start()
 
     with pytest.raises(KeyboardInterrupt):
-        serve(ScriptedQA(PAPERS), port=0, on_ready=ready, open_browser=True)
+        serve(ScriptedQA(PAPERS), data=data, port=0, on_ready=ready)
 
     url, status = seen[0]
     assert status == 200
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
-    assert opened == [url]
     assert "page" not in [thread.name for thread in threading.enumerate()]
     assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []
 

@@ -1,7 +1,8 @@
 """What is needed by tests that drive the chat in a real browser.
 
 A page fails its test when it asks another host for anything, runs a script it should not, or
-writes an error to its console. Set CHAT_SCREENSHOTS to a folder to get pictures of what was tested.
+writes an error to its console. Set CHAT_SCREENSHOTS to a folder to get pictures of what was tested,
+and CHAT_PATIENCE_MS to wait for less than a minute.
 """
 
 import os
@@ -10,11 +11,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,37 +26,48 @@ from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
+    Dialog,
     Locator,
     Page,
     expect,
     sync_playwright,
 )
 
+from paper_qa.user_data import FILE_NAME, UserData
 from paper_qa.web import build_app
+from paper_qa.web.security import OWNER
 from paper_qa.web.server import _Server
+from scripted_qa import ScriptedQA
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
 SCREENSHOTS = os.environ.get("CHAT_SCREENSHOTS")
-PATIENCE_MS = 60_000
+PATIENCE_MS = int(os.environ.get("CHAT_PATIENCE_MS", "60000"))
 """For machines that are busy with something else; nothing ever waits this long on an idle one."""
 
 
 @contextmanager
-def served(qa: Any) -> Iterator[str]:
-    """Serve the chat in a thread, and yield its address."""
-    config = uvicorn.Config(build_app(qa), port=0, log_level="warning")
-    server = _Server(config, ready=lambda: None)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.02)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
+def served(qa: Any, *, data: UserData | None = None, port: int = 0) -> Iterator[str]:
+    """Serve the chat in a thread, and yield its address; without ``data``, with a file of its own.
+
+    The port is for a server that takes the place of another one.
+    """
+    with ExitStack() as stack:
+        if data is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="paper-qa-chat-"))
+            data = stack.enter_context(closing(UserData(Path(folder) / FILE_NAME)))
+        config = uvicorn.Config(build_app(qa, data=data), port=port, log_level="warning")
+        server = _Server(config, ready=lambda: None)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        try:
+            while not server.started:
+                assert thread.is_alive()
+                time.sleep(0.02)
+            taken = server.servers[0].sockets[0].getsockname()[1]
+            yield f"http://127.0.0.1:{taken}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 @contextmanager
@@ -93,6 +106,10 @@ class ChatPage:
     """A page of the chat, in the words of the person who uses it."""
 
     page: Page
+    replies: list[bool] = field(default_factory=list)
+    """What to say to the dialogs that are to come, in their order."""
+    forgiven: str = ""
+    """What the console may complain of, as a regular expression."""
 
     @property
     def box(self) -> Locator:
@@ -114,6 +131,14 @@ class ChatPage:
         self.page.goto(url)
         expect(self.box).to_be_focused()
         return self
+
+    def leave_for(self, url: str) -> None:
+        """Go elsewhere; of what that cuts off, Gradio complains."""
+        self.forgiven = "|".join(filter(None, (self.forgiven, "AbortError|Connection errored out")))
+        self.page.goto(url)
+
+    def reload(self) -> None:
+        self.leave_for(self.page.url)
 
     def ask(self, question: str) -> Locator:
         """Ask, and return the answer once it is over."""
@@ -140,10 +165,54 @@ class ChatPage:
     def card(self, turn: int, label: str) -> Locator:
         return self.page.locator(f"#src-{turn}-{label}")
 
+    @property
+    def sidebar(self) -> Locator:
+        return self.page.locator("#history")
+
+    @property
+    def talks(self) -> Locator:
+        """Return the conversations of the list."""
+        return self.page.locator("#talks .talks li")
+
+    def open_sidebar(self) -> Locator:
+        if "open" not in (self.sidebar.get_attribute("class") or "").split():
+            self.sidebar.get_by_role("button", name="Toggle Sidebar").click()
+        expect(self.sidebar).to_have_class(re.compile(r"\bopen\b"))
+        return self.sidebar
+
+    def manage(self) -> None:
+        """Open what can be done with the conversation that is open."""
+        self.open_sidebar().get_by_role("button", name="This conversation").click()
+        expect(self.sidebar.get_by_role("textbox", name="New title")).to_be_visible()
+
+    def show_tab(self, name: str) -> None:
+        tab = self.page.get_by_role("tab", name=name, exact=True)
+        if not tab.count():  # what does not fit is in a menu
+            self.page.locator("#tabs .overflow-menu > button").click()
+            tab = self.page.locator("#tabs .overflow-dropdown button", has_text=name)
+        tab.click()
+
+    def scroll_width(self) -> int:
+        return self.page.evaluate("document.documentElement.scrollWidth")
+
     def picture(self, name: str) -> None:
         if SCREENSHOTS:
             self.page.wait_for_timeout(600)  # Gradio fades things in
             self.page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png")
+
+
+@dataclass
+class Site:
+    """A chat that is served: who answers, what is kept, and where it is."""
+
+    qa: ScriptedQA
+    data: UserData
+    url: str
+
+    def owner(self, window: BrowserContext) -> str:
+        """Return the person that the window belongs to."""
+        (name,) = [c["value"] for c in window.cookies(self.url) if c["name"] == OWNER]
+        return name
 
 
 @contextmanager
@@ -160,18 +229,28 @@ def window(browser: Browser, **options: Any) -> Iterator[BrowserContext]:
 def chat_page(window: BrowserContext) -> Iterator[ChatPage]:
     """Yield an empty page, and complain of what it should not have done."""
     complaints: list[str] = []
+    page = window.new_page()
+    chat = ChatPage(page)
 
     def on_console(message: ConsoleMessage) -> None:
-        if message.type == "error":
+        is_forgiven = chat.forgiven and re.search(chat.forgiven, message.text)
+        if message.type == "error" and not is_forgiven:
             complaints.append(f"console: {message.text}")
 
-    page = window.new_page()
+    def on_dialog(dialog: Dialog) -> None:
+        if not chat.replies:
+            complaints.append(dialog.message)
+        if chat.replies and chat.replies.pop(0):
+            dialog.accept()
+        else:
+            dialog.dismiss()
+
     page.on("console", on_console)
     page.on("pageerror", lambda error: complaints.append(f"script: {error}"))
-    page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+    page.on("dialog", on_dialog)
     page.on("request", lambda request: complaints.extend(_outside(request.url)))
     page.on("popup", lambda popup: complaints.append(f"popup: {popup.url}"))
-    yield ChatPage(page)
+    yield chat
     page.close()
     assert not complaints, complaints
 

@@ -13,6 +13,8 @@ _GRADIO = {
 }
 os.environ.update(_GRADIO)  # noqa: TID251 - they are not settings of ours
 
-from paper_qa.web.server import build_app, serve  # noqa: E402 - Gradio must come later
+# Gradio must come later
+from paper_qa.web.preparation import ModelPreparation  # noqa: E402
+from paper_qa.web.server import build_app, serve  # noqa: E402
 
-__all__ = ["build_app", "serve"]
+__all__ = ["ModelPreparation", "build_app", "serve"]

@@ -1,49 +1,77 @@
 """What each action of the person does: what the components of `layout` show next."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
+from urllib.parse import unquote
 
 import gradio as gr
 
+from paper_qa.domain import AskOptions
 from paper_qa.errors import PaperQAError
+from paper_qa.user_data import new_id
 from paper_qa.web.conversation import Asker, run_turn
 from paper_qa.web.examples import example_questions
-from paper_qa.web.maths import chat_text, plain_text
+from paper_qa.web.kept import Kept
+from paper_qa.web.line import Line
+from paper_qa.web.maths import chat_text
 from paper_qa.web.panel import EMPTY, panel_html
 from paper_qa.web.preparation import Preparation
 from paper_qa.web.present import (
+    EXTRACTION,
     about_html,
+    focus_html,
     message,
     preparation_html,
     status,
     status_html,
     trouble_html,
 )
+from paper_qa.web.settings_tab import options_of
+from paper_qa.web.talks import exports_html, talks_html
+from paper_qa.web.thumbs import thumbs_of
 from paper_qa.web.turn import TurnView, history_of
+from paper_qa.web.visitor import owner_of, page_of
 
 Messages = list[dict[str, Any]]
 Update = tuple[Any, ...]
 
 _SKIP: Any = gr.skip()  # pyright: ignore[reportUnknownVariableType]
-_NOTHING: Update = (_SKIP,) * 5
+NUM_OUTPUTS = 6  # as `Components.outputs` has them
+_NOTHING: Update = (_SKIP,) * NUM_OUTPUTS
 _READY: dict[str, Any] = {"submit_btn": True, "stop_btn": False}
 _BOX_READY: Any = gr.update(**_READY)
-_OVER: Update = (_BOX_READY, *_NOTHING[1:])
+_SETTLE_S = 5
+NOT_FETCHED = "Nothing was fetched: the settings leave answering to extraction."
+TOO_MANY = (
+    "You have two answers under way: wait for one of them, or stop it. Your question is still here."
+)
 
 
 class Chat:
-    """What happens on the page; a conversation lives in the page and in its session's state.
+    """What happens on the page; a conversation lives in the page and in the person's data.
 
     Generators are closed explicitly all the way down, so that Stop ends a request at once.
+    ``*given`` of the actions that ask is what the person has set, for `options_of`.
     """
 
-    def __init__(self, qa: Asker, library: Preparation, model: Preparation) -> None:
+    def __init__(
+        self,
+        qa: Asker,
+        library: Preparation,
+        model: Preparation,
+        fetched: Preparation,
+        kept: Kept,
+    ) -> None:
         self._qa = qa
         self._library = library
         self._model = model
+        self._fetched = fetched
+        self._kept = kept
+        self._line = Line()
+        self._running: dict[str, asyncio.Event] = {}  # by the page; set when the answer is over
 
     async def load(self) -> AsyncGenerator[Update]:
         """Fill in what depends on the library and on the model, with progress meanwhile."""
@@ -64,98 +92,349 @@ class Chat:
             return
         yield "", about_html(len(papers), self._qa.model_name), _SKIP
 
+    async def arrive(self, request: gr.Request) -> Update:
+        """Open what the address names: a conversation (``?c=``), or a question to send (``?q=``).
+
+        What is not named stays as it is: the person may have begun to type.
+        """
+        asked = cast("Mapping[str, str]", request.query_params)
+        if conversation_id := asked.get("c", ""):
+            return await self._opened(owner_of(request), conversation_id)
+        question = asked.get("q", "")
+        box: Any = gr.update(value=question) if question else _SKIP
+        return (box, *_NOTHING[1:])
+
     async def ask(
-        self, question: str, messages: Messages, turns: list[TurnView]
+        self,
+        question: str,
+        messages: Messages,
+        conversation_id: str,
+        turns: list[TurnView],
+        request: gr.Request,
+        *given: Any,
     ) -> AsyncGenerator[Update]:
         """Answer what was typed; an empty question does nothing."""
-        turns = _kept_turns(messages, turns)
-        if not question.strip() or _is_running(turns):
-            yield _NOTHING
-            return
-        async with aclosing(self._run(question.strip(), messages, turns)) as updates:
+        options = options_of(*given)
+        run = self._next(question, messages, conversation_id, turns, request, options)
+        async with aclosing(run) as updates:
             async for update in updates:
                 yield update
 
     async def ask_example(
-        self, messages: Messages, turns: list[TurnView], chosen: gr.SelectData
+        self,
+        messages: Messages,
+        conversation_id: str,
+        turns: list[TurnView],
+        request: gr.Request,
+        chosen: gr.SelectData,
+        *given: Any,
     ) -> AsyncGenerator[Update]:
         """Answer an example question."""
-        async with aclosing(self.ask(chosen.value["text"], messages, turns)) as updates:
+        question, options = str(chosen.value["text"]), options_of(*given)
+        run = self._next(question, messages, conversation_id, turns, request, options)
+        async with aclosing(run) as updates:
+            async for update in updates:
+                yield update
+
+    async def summarise(
+        self,
+        command: str,
+        messages: Messages,
+        conversation_id: str,
+        turns: list[TurnView],
+        request: gr.Request,
+        *given: Any,
+    ) -> AsyncGenerator[Update]:
+        """Summarise the paper that a link of the page names, if the library has it."""
+        paper_id = _parsed(command)[1]
+        title = await self._title_of(paper_id)
+        question = f"Summarise “{title}”" if title else ""
+        options = _about(options_of(*given), paper_id)
+        run = self._next(question, messages, conversation_id, turns, request, options)
+        async with aclosing(run) as updates:
             async for update in updates:
                 yield update
 
     async def retry(
-        self, messages: Messages, turns: list[TurnView], chosen: gr.RetryData
+        self,
+        messages: Messages,
+        conversation_id: str,
+        turns: list[TurnView],
+        request: gr.Request,
+        chosen: gr.RetryData,
+        *given: Any,
     ) -> AsyncGenerator[Update]:
         """Answer a question again; what came after it is dropped."""
-        turns = _kept_turns(messages, turns)
-        if _is_running(turns):
+        options = options_of(*given)
+        run = self._again("", chosen.index, messages, conversation_id, turns, request, options)
+        async with aclosing(run) as updates:
+            async for update in updates:
+                yield update
+
+    async def edit(
+        self,
+        messages: Messages,
+        conversation_id: str,
+        turns: list[TurnView],
+        request: gr.Request,
+        chosen: gr.EditData,
+        *given: Any,
+    ) -> AsyncGenerator[Update]:
+        """Answer a question in its new words; what came after it is dropped."""
+        words, options = str(chosen.value), options_of(*given)
+        run = self._again(words, chosen.index, messages, conversation_id, turns, request, options)
+        async with aclosing(run) as updates:
+            async for update in updates:
+                yield update
+
+    async def _next(
+        self,
+        question: str,
+        messages: Messages,
+        conversation_id: str,
+        turns: list[TurnView],
+        request: gr.Request,
+        options: AskOptions,
+    ) -> AsyncGenerator[Update]:
+        owner = owner_of(request)
+        turns = await self._kept.latest(owner, conversation_id, turns, _num_questions(messages))
+        if not question.strip():
             yield _NOTHING
             return
-        index = chosen.index if isinstance(chosen.index, int) else chosen.index[0]
-        earlier = messages[:index]
-        kept = _num_questions(earlier)
-        question = turns[kept].question
-        async with aclosing(self._run(question, earlier, turns[:kept])) as updates:
+        run = self._run(question.strip(), conversation_id, turns, request, options)
+        async with aclosing(run) as updates:
+            async for update in updates:
+                yield update
+
+    async def _again(
+        self,
+        words: str,
+        index: int | tuple[int, int],
+        messages: Messages,
+        conversation_id: str,
+        turns: list[TurnView],
+        request: gr.Request,
+        options: AskOptions,
+    ) -> AsyncGenerator[Update]:
+        owner = owner_of(request)
+        turns = await self._kept.latest(owner, conversation_id, turns, _num_questions(messages))
+        place = _num_questions(messages[: index if isinstance(index, int) else index[0]])
+        if place >= len(turns):
+            yield _NOTHING
+            return
+        question = words.strip() or turns[place].question
+        run = self._run(question, conversation_id, turns[:place], request, options)
+        async with aclosing(run) as updates:
             async for update in updates:
                 yield update
 
     async def _run(
-        self, question: str, messages: Messages, turns: list[TurnView]
+        self,
+        question: str,
+        conversation_id: str,
+        turns: list[TurnView],
+        request: gr.Request,
+        options: AskOptions,
     ) -> AsyncGenerator[Update]:
-        messages = [*messages, {"role": "user", "content": chat_text(question)}]
+        owner, page = owner_of(request), page_of(request)
+        if page in self._running:
+            yield _NOTHING
+            return
+        if not self._line.admit(owner):
+            yield (*_NOTHING[:3], status_html(TOO_MANY), *_NOTHING[4:])
+            return
+        over = self._running[page] = asyncio.Event()
+        try:
+            run = self._answered(question, owner, conversation_id or new_id(), turns, options)
+            async with aclosing(run) as updates:
+                async for update in updates:
+                    yield update
+        finally:
+            self._line.dismiss(owner)
+            del self._running[page]
+            over.set()
+
+    async def _answered(
+        self,
+        question: str,
+        owner: str,
+        conversation_id: str,
+        turns: list[TurnView],
+        options: AskOptions,
+    ) -> AsyncGenerator[Update]:
+        turn = TurnView(question, model=self._qa.model_name)
+        # Kept before there is an answer: a page that is loaded anew finds its question again.
+        trouble = await self._kept.keep(
+            owner, conversation_id, len(turns), replace(turn, stopped=True)
+        )
+        thumbs = thumbs_of(turns, await self._kept.verdicts(owner))
         box: Any = gr.update(value="", submit_btn=False, stop_btn="Stop")
-        run = run_turn(self._qa, self._library, question, history_of(turns))
-        async with aclosing(run) as states:
-            async for turn in states:
-                yield box, *_shown(messages, [*turns, turn])
-                box = _SKIP
-        yield _OVER
+        try:
+            run = run_turn(self._qa, self._library, self._line, turn, history_of(turns), options)
+            async with aclosing(run) as states:
+                async for state in states:
+                    turn = state
+                    starred = await self._kept.starred(owner)
+                    messages, *shown = _shown([*turns, turn], starred)
+                    if box is not _SKIP:  # the first time, with the thumbs of who stays
+                        messages = gr.update(value=messages, feedback_value=[*thumbs, None])
+                    yield (box, messages, *shown, conversation_id)
+                    box = _SKIP
+        finally:
+            if turn.stage:
+                turn = replace(turn, stage="", stopped=True)
+            keeping = self._kept.keep(owner, conversation_id, len(turns), turn)
+            trouble = await asyncio.shield(keeping) or trouble
+        said = status_html(f"{status(turn)} It could not be kept: {trouble}") if trouble else _SKIP
+        yield (_BOX_READY, _SKIP, _SKIP, said, _SKIP, _SKIP)
 
-    def stop(self, messages: Messages, turns: list[TurnView]) -> Update:
+    async def stop(
+        self, conversation_id: str, turns: list[TurnView], request: gr.Request
+    ) -> Update:
         """Say that the answer was stopped; what had come of it stays."""
+        await self._settled(request)
         if not _is_running(turns):
-            return _OVER
-        stopped = replace(turns[-1], stage="", stopped=True)
-        return _BOX_READY, *_shown(_without_last_answer(messages), [*turns[:-1], stopped])
+            return (_BOX_READY, *_NOTHING[1:])
+        owner = owner_of(request)
+        stopped = [*turns[:-1], replace(turns[-1], stage="", stopped=True)]
+        shown = _shown(stopped, await self._kept.starred(owner))
+        return (_BOX_READY, *shown, conversation_id)
 
-    def clear(self) -> Update:
+    async def clear(self, request: gr.Request) -> Update:
         """Begin a new conversation."""
-        return gr.update(**_READY, value=""), [], EMPTY, status_html(""), []
+        await self._settled(request)
+        return _emptied()
+
+    async def open(self, command: str, request: gr.Request) -> Update:
+        """Open the conversation that a link of the page names."""
+        await self._settled(request)
+        return await self._opened(owner_of(request), _parsed(command)[1])
+
+    async def delete(self, conversation_id: str, request: gr.Request) -> Update:
+        """Delete the conversation that is open, and begin a new one."""
+        await self._settled(request)
+        try:
+            await self._kept.delete(owner_of(request), conversation_id)
+        except PaperQAError as error:
+            return (*_NOTHING[:3], status_html(f"It was not deleted: {error}"), *_NOTHING[4:])
+        return _emptied()
+
+    async def _settled(self, request: gr.Request) -> None:
+        """Wait until the answer that was cancelled in this moment is over, and kept."""
+        if over := self._running.get(page_of(request)):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), _SETTLE_S)
+
+    async def _opened(self, owner: str, conversation_id: str) -> Update:
+        turns = await self._kept.turns(owner, conversation_id)
+        if turns is None:
+            return _NOTHING
+        messages, *shown = _shown(turns, await self._kept.starred(owner))
+        thumbs = thumbs_of(turns, await self._kept.verdicts(owner))
+        chat: Any = gr.update(value=messages, feedback_value=thumbs)
+        return (_BOX_READY, chat, *shown, conversation_id)
+
+    async def listed(
+        self, words: str, conversation_id: str, request: gr.Request
+    ) -> tuple[str, str]:
+        """List the conversations that have these words, and what can be done with the open one."""
+        owner = owner_of(request)
+        try:
+            heads = await self._kept.conversations(owner)
+            found = await self._kept.conversations(owner, words) if words.strip() else heads
+        except PaperQAError as error:
+            return trouble_html(str(error)), ""
+        is_kept = any(head.id == conversation_id for head in heads)
+        talks = talks_html(found, conversation_id, is_search=bool(words.strip()))
+        return talks, exports_html(conversation_id if is_kept else "")
+
+    async def rename(self, title: str, conversation_id: str, request: gr.Request) -> str:
+        """Give the conversation that is open another title; a blank one changes nothing."""
+        with suppress(PaperQAError):
+            await self._kept.rename(owner_of(request), conversation_id, title)
+        return ""
+
+    async def star(
+        self,
+        command: str,
+        messages: Messages,
+        conversation_id: str,
+        turns: list[TurnView],
+        request: gr.Request,
+    ) -> Any:
+        """Put the paper that a link names on the reading list, or take it off; show its star."""
+        verb, paper_id = _parsed(command)
+        if verb not in {"star", "unstar"}:
+            return _SKIP
+        owner = owner_of(request)
+        with suppress(PaperQAError):  # it was removed in this moment
+            if verb == "star":
+                await self._kept.star(owner, await asyncio.to_thread(self._qa.paper, paper_id))
+            else:
+                await self._kept.unstar(owner, paper_id)
+        turns = await self._kept.latest(owner, conversation_id, turns, _num_questions(messages))
+        return panel_html(turns, await self._kept.starred(owner))
+
+    async def focus(self, command: str) -> tuple[Any, Any, Any]:
+        """Narrow the next questions to one paper, or not any longer; show which one it is."""
+        verb, paper_id = _parsed(command)
+        if verb not in {"about", "everything"}:
+            return _SKIP, _SKIP, _SKIP
+        title = await self._title_of(paper_id) if verb == "about" else ""
+        hint = "Ask about this paper" if title else "Ask about the papers"
+        return paper_id if title else "", focus_html(title), gr.update(placeholder=hint)
+
+    async def fetch(self) -> AsyncGenerator[str]:
+        """Fetch the embedded model, with progress; where another one is configured, say so."""
+        try:
+            async for progress in self._fetched.wait():
+                yield preparation_html("Fetching", progress)
+        except PaperQAError as error:
+            yield trouble_html(str(error))
+            return
+        name = self._qa.model_name
+        yield NOT_FETCHED if name == EXTRACTION else f"{chat_text(name)} answers."
+
+    async def _title_of(self, paper_id: str) -> str:
+        try:
+            return (await asyncio.to_thread(self._qa.paper, paper_id)).name
+        except PaperQAError:
+            return ""
 
 
-def _shown(messages: Messages, turns: list[TurnView]) -> Update:
+def _parsed(command: str) -> tuple[str, str]:
+    """Take ``verb/subject``, which the page's script sends, apart."""
+    verb, _, rest = command.partition("/")
+    return verb, unquote(rest.partition("/")[0])
+
+
+def _about(options: AskOptions, paper_id: str) -> AskOptions:
+    return replace(options, scope=replace(options.scope, paper_ids=(paper_id,)))
+
+
+def _shown(turns: list[TurnView], starred: frozenset[str]) -> Update:
     """Return the chat, the panel, the status line and the state for ``turns``."""
-    turn = turns[-1]
-    answered = [*messages, {"role": "assistant", "content": message(turn)}]
-    return answered, panel_html(turns), status_html(status(turn), turn.progress), turns
+    if not turns:
+        return [], EMPTY, status_html(""), turns
+    messages: Messages = []
+    for turn in turns:
+        messages += [
+            {"role": "user", "content": chat_text(turn.question)},
+            {"role": "assistant", "content": message(turn)},
+        ]
+    last = turns[-1]
+    return messages, panel_html(turns, starred), status_html(status(last), last.progress), turns
+
+
+def _emptied() -> Update:
+    """Return an empty page; made anew each time, since Gradio takes updates apart."""
+    chat: Any = gr.update(value=[], feedback_value=[])
+    return (gr.update(**_READY, value=""), chat, *_shown([], frozenset())[1:], "")
 
 
 def _is_running(turns: Sequence[TurnView]) -> bool:
     return bool(turns and turns[-1].stage)
 
 
-def _kept_turns(messages: Messages, turns: list[TurnView]) -> list[TurnView]:
-    """Return the turns; after a restart of the server, what the page still shows of them."""
-    if len(turns) >= _num_questions(messages):
-        return turns
-    return [
-        TurnView(_text_of(question), earlier_text=_text_of(answer))
-        for question, answer in zip(messages[::2], messages[1::2], strict=False)
-    ]
-
-
 def _num_questions(messages: Messages) -> int:
     return sum(message["role"] == "user" for message in messages)
-
-
-def _without_last_answer(messages: Messages) -> Messages:
-    return messages[:-1] if messages and messages[-1]["role"] == "assistant" else messages
-
-
-def _text_of(message: dict[str, Any]) -> str:
-    """Return a message's text; Gradio hands it back in parts."""
-    content = message["content"]
-    if isinstance(content, str):
-        return plain_text(content)
-    return plain_text("".join(part.get("text", "") for part in content))

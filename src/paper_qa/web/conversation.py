@@ -3,13 +3,14 @@
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from typing import Protocol
 
-from paper_qa.domain import Claim, Event, Paper, Turn
+from paper_qa.domain import AskOptions, Claim, Event, KeyPassages, Paper, ScoredPaper, Turn
 from paper_qa.errors import PaperQAError, UnknownPaperError
 from paper_qa.questions import QuestionError
+from paper_qa.web.line import Line
 from paper_qa.web.preparation import Preparation
 from paper_qa.web.turn import TurnView, advance, missing_papers
 
@@ -28,8 +29,14 @@ class Asker(Protocol):
         """Who writes the answers: a model's name, or ``"extractive"``."""
         ...
 
-    def astream(self, question: str, *, history: Sequence[Turn] = ()) -> AsyncGenerator[Event]:
+    def astream(
+        self, question: str, *, history: Sequence[Turn] = (), options: AskOptions = ...
+    ) -> AsyncGenerator[Event]:
         """Answer the question, event by event."""
+        ...
+
+    def search(self, query: str, *, k: int = 10, options: AskOptions = ...) -> list[ScoredPaper]:
+        """Return the papers nearest to a text, best first."""
         ...
 
     def papers(self) -> list[Paper]:
@@ -46,16 +53,23 @@ class Asker(Protocol):
 
 
 async def run_turn(
-    qa: Asker, preparation: Preparation, question: str, history: Sequence[Turn]
+    qa: Asker,
+    preparation: Preparation,
+    line: Line,
+    turn: TurnView,
+    history: Sequence[Turn],
+    options: AskOptions,
 ) -> AsyncGenerator[TurnView]:
     """Yield the turn as it grows; its last state is over, answered or with an error."""
-    turn = TurnView(question, model=qa.model_name, stage="Searching")
+    turn = replace(turn, stage="Searching")
     yield turn
     shown_at = time.monotonic()
     try:
         async for progress in preparation.wait():
             yield replace(turn, stage=progress.text, progress=progress.share)
-        async with aclosing(qa.astream(question, history=history)) as events:
+        asked = qa.astream(turn.question, history=history, options=options)
+        async with AsyncExitStack() as stack:
+            events = await stack.enter_async_context(aclosing(asked))
             async for event in events:
                 turn = _with_missing_papers(qa, advance(turn, event))
                 # Only claims come in a burst; after anything else the wait may be a long one.
@@ -63,6 +77,11 @@ async def run_turn(
                 if is_late or not isinstance(event, Claim):
                     yield turn
                     shown_at = time.monotonic()
+                if isinstance(event, KeyPassages):  # the model is not asked before the next step
+                    ticket = line.join()
+                    stack.callback(ticket.leave)
+                    async for before in ticket.wait():
+                        yield replace(turn, stage=f"Waiting for the model: {before} before you")
     except PaperQAError as error:
         can_retry = not isinstance(error, QuestionError)  # which would be the same again
         yield replace(turn, stage="", progress=None, error=str(error), can_retry=can_retry)

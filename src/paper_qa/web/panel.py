@@ -6,11 +6,12 @@ cleans it again. The text in it is escaped by `maths`, so a paper can put no mar
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
 from paper_qa.domain import Paper, Reference
 from paper_qa.web.maths import Piece, inline_html, piece_html, split_math
+from paper_qa.web.talks import action
 from paper_qa.web.turn import Mark, TurnView, cited_marks, evidence_marks
 
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]+", re.IGNORECASE)
@@ -23,19 +24,20 @@ EMPTY = (
 )
 
 
-def panel_html(turns: Sequence[TurnView]) -> str:
-    """Return the whole panel, the newest turn first and open."""
+def panel_html(turns: Sequence[TurnView], starred: Collection[str] = ()) -> str:
+    """Return the whole panel, the newest turn first and open; what is starred has a full star."""
     if not turns:
         return EMPTY
     last = len(turns) - 1
     blocks = [
-        _turn_html(index, turns[index], is_open=index == last) for index in range(last, -1, -1)
+        _turn_html(index, turns[index], starred, is_open=index == last)
+        for index in range(last, -1, -1)
     ]
     return f'<div class="panel">{"".join(blocks)}</div>'
 
 
-def _turn_html(index: int, turn: TurnView, *, is_open: bool) -> str:
-    cards, read = _cards(index, turn)
+def _turn_html(index: int, turn: TurnView, starred: Collection[str], *, is_open: bool) -> str:
+    cards, read = _cards(index, turn, starred)
     number = len(cards) or len(read)
     count = f"{number} {'source' if number == 1 else 'sources'}" if number else ""
     body = f'<ol class="cards">{"".join(cards)}</ol>' if cards else ""
@@ -51,12 +53,10 @@ def _turn_html(index: int, turn: TurnView, *, is_open: bool) -> str:
 
 
 def _no_cards(turn: TurnView) -> str:
-    if turn.earlier_text:
-        return '<div class="nothing">The program was restarted since; ask again to see them.</div>'
     return f'<div class="nothing">{"Looking…" if turn.stage else "No papers."}</div>'
 
 
-def _cards(index: int, turn: TurnView) -> tuple[list[str], list[str]]:
+def _cards(index: int, turn: TurnView, starred: Collection[str]) -> tuple[list[str], list[str]]:
     """Return the numbered cards (of an abstaining answer: the lettered ones), and the others."""
     labels = _labels(turn)
     labelled = [
@@ -64,12 +64,17 @@ def _cards(index: int, turn: TurnView) -> tuple[list[str], list[str]]:
         for paper_id, label in labels.items()
     ]
     cards = [
-        card_html(index, label, paper, cited_marks(turn, paper.id))
+        card_html(index, label, paper, cited_marks(turn, paper.id), is_starred=paper.id in starred)
         for label, paper in labelled
         if paper
     ]
     read = [
-        _read_card_html(turn, paper, is_waiting=turn.answer is None and not turn.error)
+        _read_card_html(
+            turn,
+            paper,
+            is_waiting=turn.answer is None and not turn.error,
+            is_starred=paper.id in starred,
+        )
         for paper in turn.papers
         if paper.id not in labels
     ]
@@ -101,18 +106,21 @@ def _bare_paper(turn: TurnView, paper_id: str) -> Paper | None:
     return None
 
 
-def card_html(turn: int, label: str, paper: Paper, marks: Sequence[Mark]) -> str:
+def card_html(
+    turn: int, label: str, paper: Paper, marks: Sequence[Mark], *, is_starred: bool = False
+) -> str:
     """Return a card that the answer points to: the whole abstract, the cited words marked."""
     card_id = f"src-{turn}-{label}"
     back = f"cite-{turn}-{label}"
     return (
-        f'<li class="card" id="{card_id}" tabindex="-1">{_head_html(paper, label)}'
+        f'<li class="card" id="{card_id}" tabindex="-1">{head_html(paper, label)}'
         f'<div class="abs">{marked_html(paper.abstract, marks)}</div>'
+        f"{actions_html(paper, is_starred=is_starred)}"
         f'<div class="back"><a class="backlink" href="#{back}">↩ Back to the answer</a></div></li>'
     )
 
 
-def _read_card_html(turn: TurnView, paper: Paper, *, is_waiting: bool) -> str:
+def _read_card_html(turn: TurnView, paper: Paper, *, is_waiting: bool, is_starred: bool) -> str:
     """Return a card of a paper that was read; while waiting, with its passages on show."""
     marks = evidence_marks(turn, paper.id)
     passages = "".join(
@@ -121,23 +129,48 @@ def _read_card_html(turn: TurnView, paper: Paper, *, is_waiting: bool) -> str:
         if is_waiting
     )
     return (
-        f'<li class="card">{_head_html(paper, "")}{passages}<details class="fold">'
+        f'<li class="card">{head_html(paper, "")}{passages}<details class="fold">'
         f"<summary>Abstract</summary>"
-        f'<div class="abs faint">{marked_html(paper.abstract, marks)}</div></details></li>'
+        f'<div class="abs faint">{marked_html(paper.abstract, marks)}</div>'
+        f"{actions_html(paper, is_starred=is_starred)}</details></li>"
     )
 
 
-def _head_html(paper: Paper, label: str) -> str:
+def actions_html(paper: Paper, *, is_starred: bool, unstar: str = "★ On your reading list") -> str:
+    """Return what can be done with a paper, as links that the page's script acts on."""
+    star = ("unstar", unstar) if is_starred else ("star", "☆ Add to reading list")
+    verbs = (
+        ("summarise", "Summarise"),
+        ("about", "Ask about this paper"),
+        ("similar", "Similar papers"),
+        ("bibtex", "Copy BibTeX"),
+        star,
+    )
+    links = "".join(
+        f'<a class="act {verb}" href="{action(verb, paper.id)}">{text}</a>' for verb, text in verbs
+    )
+    return f'<div class="acts">{links}</div>'
+
+
+def head_html(paper: Paper, label: str = "", *, has_link: bool = True) -> str:
+    """Return the title and what is known about a paper."""
     number = f'<span class="num">{label}</span> ' if label else ""
     facts = [f"<span>{inline_html(fact)}</span>" for fact in _facts(paper)]
-    if _WEB_ADDRESS.fullmatch(paper.url):
-        facts.append(f'<a href="{html.escape(paper.url)}">Open paper</a>')
+    if has_link and (link := link_html(paper)):
+        facts.append(link)
     if paper.retracted:
         facts.insert(0, '<strong class="retracted">Retracted</strong>')
     return (
         f'<h3>{number}<span class="title">{inline_html(paper.name)}</span></h3>'
         f'<div class="meta">{"&nbsp;· ".join(facts)}</div>'
     )
+
+
+def link_html(paper: Paper) -> str:
+    """Return the link to where the paper can be read; nothing if its address is none of the web."""
+    if not _WEB_ADDRESS.fullmatch(paper.url):
+        return ""
+    return f'<a href="{html.escape(paper.url)}">Open paper</a>'
 
 
 def _facts(paper: Paper) -> list[str]:

@@ -15,6 +15,14 @@ Prepare = Callable[[Report], object]
 
 
 @dataclass(frozen=True, slots=True)
+class ModelPreparation:
+    """How the model is made ready: when the program starts, and when somebody asks for it."""
+
+    at_start: Prepare
+    on_demand: Prepare
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far it is; ``total`` is 0 as long as it is not known."""
 

@@ -16,6 +16,7 @@ from paper_qa.domain import (
 from paper_qa.web.maths import chat_text, inline_html
 from paper_qa.web.panel import lettered
 from paper_qa.web.preparation import Progress
+from paper_qa.web.talks import action
 from paper_qa.web.turn import TurnView, written_and_quoted
 
 EXTRACTION = "extractive"
@@ -194,3 +195,13 @@ def about_html(num_papers: int, model: str) -> str:
     papers = f"{num_papers:,} paper{'' if num_papers == 1 else 's'}"
     by = f'<span class="by"> · {inline_html(model_text(model))}</span>'
     return f'<div class="about">{papers}{by}</div>'
+
+
+def focus_html(title: str) -> str:
+    """Say which paper the next questions are about, with the way back to all of them."""
+    if not title:
+        return ""
+    return (
+        f'<div class="focus">Asking about <strong>{inline_html(title)}</strong> '
+        f'<a class="act" href="{action("everything")}">Ask about all papers</a></div>'
+    )

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import binascii
+import re
 import secrets
 from collections.abc import MutableMapping
 from typing import Any
@@ -52,6 +53,11 @@ CLOSED = (
 )
 """Doors of Gradio's that this chat has no use for, by the beginnings of their paths."""
 
+OWNER = "paper_qa_owner"
+_OWNER_COOKIE = re.compile(rf"(?:^|;)\s*{OWNER}=([\w-]{{32}})(?:;|$)")
+# Lax: a strict cookie is not sent where a link of another site leads here, so the page would give
+# the browser a new name then, and the person would lose what is kept under the old one.
+_COOKIE_RULES = "Path=/; HttpOnly; SameSite=Lax; Max-Age=34560000"  # as long as browsers allow
 _ASK_FOR_LOGIN = {"www-authenticate": 'Basic realm="paper-qa", charset="UTF-8"'}
 _WRONG_LOGIN_DELAY_S = 0.5
 
@@ -114,6 +120,39 @@ class _Response:
         start["headers"].append((b"content-length", str(len(body)).encode()))
         await self._send(start)
         await self._send({"type": "http.response.body", "body": body})
+
+
+class OwnerCookie:
+    """Give every browser a secret, random name, under which the server keeps what is its own.
+
+    No script can read it; another site can send it along by a link to the page, by nothing else.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Set the cookie with the page, where there is none."""
+        is_page = scope["type"] == "http" and scope["path"] == "/"
+        if is_page and not owner_in(Headers(scope=scope).get("cookie", "")):
+            cookie = f"{OWNER}={secrets.token_urlsafe(24)}; {_COOKIE_RULES}"
+            send = _with_header(send, (b"set-cookie", cookie.encode()))
+        await self._app(scope, receive, send)
+
+
+def owner_in(cookies: str) -> str:
+    """Return the owner that a cookie header names, or nothing."""
+    found = _OWNER_COOKIE.search(cookies)
+    return found[1] if found else ""
+
+
+def _with_header(send: Send, header: tuple[bytes, bytes]) -> Send:
+    async def send_with_header(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], header]}
+        await send(message)
+
+    return send_with_header
 
 
 class ClosedDoors:

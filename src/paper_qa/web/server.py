@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import webbrowser
 from collections.abc import Callable
 
 import uvicorn
@@ -10,8 +9,9 @@ from fastapi import FastAPI
 
 from paper_qa.errors import ConfigurationError
 from paper_qa.settings import LOOPBACK
+from paper_qa.user_data import UserData
 from paper_qa.web.conversation import Asker
-from paper_qa.web.preparation import Prepare
+from paper_qa.web.preparation import ModelPreparation
 
 _HANG_UP_S = 0.1
 _GRACE_S = 1
@@ -22,21 +22,29 @@ OnReady = Callable[[str], object]
 def build_app(
     qa: Asker,
     *,
+    data: UserData,
     host: str = "127.0.0.1",
     login: str = "",
-    prepare_model: Prepare | None = None,
+    model: ModelPreparation | None = None,
 ) -> FastAPI:
     """Build the chat about ``qa`` as an ASGI app.
 
     Args:
         qa: The papers and who answers.
+        data: The conversations, reading lists and feedback of the people who use it.
         host: The address it will be served at; on loopback, requests under other names are refused.
         login: ``"name:password"`` that every request has to bring, or nothing.
-        prepare_model: Fetches and starts the model, in the background; the page shows it.
+        model: How the model is made ready, in the background; the page shows how far it is.
     """
     from paper_qa.web.app import build  # noqa: PLC0415 - Gradio takes seconds to import
 
-    return build(qa, allowed_hosts=_allowed_hosts(host), login=login, prepare_model=prepare_model)
+    return build(
+        qa,
+        allowed_hosts=_allowed_hosts(host),
+        data=data,
+        login=login,
+        model=model,
+    )
 
 
 def _allowed_hosts(host: str) -> list[str]:
@@ -50,11 +58,11 @@ def _allowed_hosts(host: str) -> list[str]:
 def serve(
     qa: Asker,
     *,
+    data: UserData,
     host: str = "127.0.0.1",
     port: int = 7860,
     login: str = "",
-    prepare_model: Prepare | None = None,
-    open_browser: bool = False,
+    model: ModelPreparation | None = None,
     on_ready: OnReady | None = None,
 ) -> None:
     """Serve the chat until interrupted; ``on_ready`` gets its address once it answers.
@@ -63,7 +71,13 @@ def serve(
         ConfigurationError: the port is taken, or the address is not of this machine.
     """
     with _listen(host, port) as listener:
-        app = build_app(qa, host=host, login=login, prepare_model=prepare_model)
+        app = build_app(
+            qa,
+            data=data,
+            host=host,
+            login=login,
+            model=model,
+        )
         config = uvicorn.Config(
             app, log_level="warning", timeout_graceful_shutdown=_GRACE_S, server_header=False
         )
@@ -72,8 +86,6 @@ def serve(
         def ready() -> None:
             if on_ready:
                 on_ready(url)
-            if open_browser:
-                webbrowser.open(url)
 
         _Server(config, ready).run(sockets=[listener])
 

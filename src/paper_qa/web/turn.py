@@ -1,9 +1,10 @@
 """One question of a conversation and what is known of its answer so far."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
-from paper_qa.citing import without_stop
+from paper_qa.citing import refer, with_markers, without_stop
 from paper_qa.domain import (
     Answer,
     Citation,
@@ -17,6 +18,7 @@ from paper_qa.domain import (
     Turn,
     Withheld,
 )
+from paper_qa.user_data import Exchange, new_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,6 @@ class TurnView:
 
     ``stage`` says what is going on and is empty once the turn is over, one way or another.
     ``passages`` are there to be read until the first sentence is written.
-    ``earlier_text`` stands in for an answer that was given before the server was restarted.
     """
 
     question: str
@@ -53,7 +54,8 @@ class TurnView:
     error: str = ""
     can_retry: bool = True
     stopped: bool = False
-    earlier_text: str = ""
+    id: str = field(default_factory=new_id)
+    asked_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
     def citations(self) -> tuple[Citation, ...]:
@@ -148,8 +150,55 @@ def history_of(turns: Sequence[TurnView]) -> list[Turn]:
     """Return what was said so far, as the question answerer takes it; failed turns said nothing."""
     messages: list[Turn] = []
     for turn in turns:
-        said = turn.answer.text if turn.answer else turn.earlier_text
-        said = said or " ".join(claim.text for claim in turn.claims)
+        said = turn.answer.text if turn.answer else " ".join(claim.text for claim in turn.claims)
         if said:
             messages += [Turn("user", turn.question), Turn("assistant", said)]
     return messages
+
+
+def exchange_of(turn: TurnView) -> Exchange:
+    """Return what is kept of a turn; of one that was cut short, the claims that had come."""
+    answer = turn.answer
+    if answer is None and turn.claims:
+        answer = _so_far(turn)
+    return Exchange(
+        turn.id,
+        turn.question,
+        turn.asked_at,
+        answer,
+        turn.papers,
+        turn.evidence,
+        turn.error,
+        turn.stopped,
+    )
+
+
+def _so_far(turn: TurnView) -> Answer:
+    numbers = {citation.number: turn.paper(citation.paper_id) for citation in turn.citations}
+    cited = [(number, paper) for number, paper in sorted(numbers.items()) if paper]
+    return Answer(
+        turn.question,
+        " ".join(with_markers(claim) for claim in turn.claims),
+        turn.claims,
+        turn.withheld,
+        tuple(refer(paper, number) for number, paper in cited),
+        model=turn.model,
+    )
+
+
+def turn_of(exchange: Exchange) -> TurnView:
+    """Return a turn as it was when it was kept."""
+    answer = exchange.answer
+    return TurnView(
+        exchange.question,
+        model=answer.model if answer else "",
+        papers=exchange.papers,
+        evidence=exchange.evidence,
+        claims=answer.claims if answer else (),
+        withheld=answer.withheld if answer else (),
+        answer=answer,
+        error=exchange.error,
+        stopped=exchange.stopped,
+        id=exchange.id,
+        asked_at=exchange.asked_at,
+    )

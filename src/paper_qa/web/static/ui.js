@@ -170,6 +170,183 @@ document.addEventListener("click", (event) => {
   (link.classList.contains("cite") ? jump : goBack)(link);
 });
 
+// ---- actions ------------------------------------------------------------------------------------
+
+// Links to "#act/verb/subject" are actions; hidden boxes take them to the server.
+const BOXES = { open: "open", summarise: "summarise" };
+const IN_CHAT = new Set(["open", "summarise", "about"]);
+const NARROW = matchMedia("(max-width: 899px)");
+let numActions = 0;
+
+function perform(command, verb) {
+  const box = byId(BOXES[verb] ?? "act").querySelector("textarea, input");
+  numActions += 1; // the same action once more is a change all the same
+  box.value = `${command}/${numActions}`;
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+async function copyBibtex(paper) {
+  try {
+    const answer = await fetch(`/export/paper.bib?id=${paper}`);
+    if (!answer.ok) return say("The library has no such paper any more.");
+    await writeClipboard(await answer.text());
+    say("BibTeX copied.");
+  } catch {
+    say("BibTeX could not be copied: the browser or the server refuses.");
+  }
+}
+
+function showTab(name) {
+  const tabs = [...document.querySelectorAll("#tabs button[role=tab]")];
+  tabs.find((tab) => tab.textContent.trim() === name && tab.ariaSelected !== "true")?.click();
+}
+
+function focusBox() {
+  showTab("Ask");
+  // A tab that is opened is drawn in the next frame.
+  requestAnimationFrame(() => document.querySelector("#box textarea")?.focus());
+}
+
+function act(link) {
+  const command = link.getAttribute("href").slice("#act/".length);
+  const [verb, subject] = command.split("/");
+  if (verb === "bibtex") return copyBibtex(subject);
+  perform(command, verb);
+  if (IN_CHAT.has(verb)) showTab("Ask");
+  if (verb === "about" || verb === "everything") focusBox();
+  if (verb === "open" && NARROW.matches) document.querySelector("#history .toggle-button")?.click();
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a.act");
+  if (!link) return;
+  event.preventDefault();
+  act(link);
+});
+
+// What has been done is said once, to be seen and heard.
+const said = document.createElement("div");
+said.id = "said";
+said.setAttribute("role", "status");
+let saidTimer = 0;
+
+function say(words) {
+  if (!said.isConnected) document.querySelector(".gradio-container").append(said);
+  said.textContent = words;
+  said.classList.add("shown");
+  clearTimeout(saidTimer);
+  saidTimer = setTimeout(() => said.classList.remove("shown"), 4000);
+}
+
+document.addEventListener(
+  "click",
+  (event) => {
+    if (!event.target.closest?.("#delete")) return;
+    if (confirm("Delete this conversation? It cannot be brought back.")) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  },
+  { capture: true },
+);
+
+function keepAddress() {
+  // So that a reload, and a bookmark, open the conversation again.
+  const list = document.querySelector("#talks :is(.talks, .nothing)");
+  if (!list || list.classList.contains("found")) return; // not heard from the server, or filtered
+  const current = list.querySelector(".current a")?.getAttribute("href").split("/")[2];
+  const wanted = current ? `?c=${current}` : "";
+  const isOther = wanted ? location.search !== wanted : new URLSearchParams(location.search).has("c");
+  if (isOther) history.replaceState(history.state, "", location.pathname + wanted);
+}
+
+// ---- the keyboard ---------------------------------------------------------------------------------
+
+const KEYS = [
+  ["/", "go to the question box"],
+  ["Enter", "send the question, or open the citation"],
+  ["Shift Enter", "begin a new line"],
+  ["j", "next citation"],
+  ["k", "previous citation"],
+  ["y", "copy the BibTeX of the citation's paper"],
+  ["Esc", "close what is open"],
+  ["?", "show this list"],
+];
+
+const help = document.createElement("dialog");
+help.id = "keys";
+help.setAttribute("aria-labelledby", "keys-title");
+
+function showKeys() {
+  if (!help.isConnected) {
+    const title = document.createElement("h2");
+    title.id = "keys-title";
+    title.textContent = "Keys";
+    const list = document.createElement("dl");
+    for (const [key, meaning] of KEYS) {
+      const term = document.createElement("dt");
+      const keyboard = document.createElement("kbd");
+      keyboard.textContent = key;
+      term.append(keyboard);
+      const words = document.createElement("dd");
+      words.textContent = meaning;
+      list.append(term, words);
+    }
+    const close = document.createElement("button");
+    close.type = "button";
+    close.textContent = "Close";
+    close.addEventListener("click", () => help.close());
+    help.append(title, list, close);
+    document.querySelector(".gradio-container").append(help);
+  }
+  help.showModal();
+}
+
+function step(by) {
+  const links = [...byId("chat").querySelectorAll("a.cite")];
+  if (!links.length) return;
+  const at = links.indexOf(document.activeElement);
+  const next = at < 0 ? (by > 0 ? 0 : links.length - 1) : at + by;
+  links[Math.min(Math.max(next, 0), links.length - 1)].focus();
+}
+
+function copyFocused() {
+  const link = document.activeElement;
+  const card = link?.matches?.("a.cite") ? cardOf(link) : link?.closest?.(".card");
+  const bibtex = card?.querySelector("a.act.bibtex");
+  if (bibtex) act(bibtex);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (event.target.closest?.("input, textarea, select, [contenteditable=true], dialog")) return;
+  const doing = {
+    "/": focusBox,
+    j: () => step(1),
+    k: () => step(-1),
+    y: copyFocused,
+    "?": showKeys,
+  }[event.key];
+  if (!doing) return;
+  event.preventDefault();
+  doing();
+});
+
+// ---- dark and light -------------------------------------------------------------------------------
+
+const DARK = "paper-qa-dark";
+
+document.addEventListener("click", (event) => {
+  if (!event.target.closest?.("#dark")) return;
+  const isDark = document.body.classList.toggle("dark");
+  localStorage.setItem(DARK, isDark ? "yes" : "no");
+});
+
+function keepLight() {
+  // Gradio follows the system when it starts; what was chosen here wins once it has.
+  const chosen = localStorage.getItem(DARK);
+  if (chosen) document.body.classList.toggle("dark", chosen === "yes");
+}
+
 // ---- preview of a source ------------------------------------------------------------------------
 
 const preview = document.createElement("div");
@@ -252,10 +429,8 @@ const plain = (text) =>
     .replace(/\\([*_~`])/g, "$1")
     .replace(/[\u200b\u2060]/g, "");
 
-if (navigator.clipboard) {
-  const write = navigator.clipboard.writeText.bind(navigator.clipboard);
-  navigator.clipboard.writeText = (text) => write(plain(text));
-}
+const writeClipboard = navigator.clipboard?.writeText.bind(navigator.clipboard);
+if (writeClipboard) navigator.clipboard.writeText = (text) => writeClipboard(plain(text));
 
 document.addEventListener("copy", (event) => {
   const selection = getSelection();
@@ -312,8 +487,13 @@ function nameControls() {
   if (examples) setAttribute(examples, "role", "group");
 }
 
+let hasStarted = false;
+
 function refresh() {
   if (!byId("chat")) return;
+  if (!hasStarted) keepLight();
+  hasStarted = true;
+  keepAddress();
   byId("chat").querySelectorAll(".bot-row .md, .bot-row .prose").forEach(decorateMessage);
   nameLinks();
   keepFolds();
