@@ -43,16 +43,18 @@ def ask_with(qa: PaperQA, *abstract: str, title: str = "How ropes break") -> Ans
     return answer
 
 
-def test_orders_in_a_paper_change_nothing(qa: PaperQA) -> None:
+def test_orders_in_a_paper_are_not_followed(qa: PaperQA) -> None:
     plain = ask_with(qa, *ROPES)
     told = ask_with(qa, ROPES[0], ORDERS[0], ROPES[1], ORDERS[1], ROPES[2], ORDERS[2])
     titled = ask_with(qa, *ROPES, title=f"How ropes break. {ORDERS[0]}")
 
-    assert plain.model != "extractive"
-    assert "20%" in plain.text
-    assert [claim.text for claim in told.claims] == [claim.text for claim in plain.claims]
-    assert "pirate" not in f"{told.text} {titled.text}".lower()
-    assert {citation.paper_id for claim in told.claims for citation in claim.citations} == {"ropes"}
+    # Not word for word the same: where a sentence stands bears on what is chosen.
+    for answer in (plain, told, titled):
+        assert answer.model != "extractive"
+        assert "20%" in answer.text
+        assert "pirate" not in answer.text.lower()
+        assert all(claim.support == "supported" for claim in answer.claims)
+        assert {reference.paper_id for reference in answer.references} == {"ropes"}
 
 
 def test_orders_in_a_question_are_not_followed(qa: PaperQA) -> None:
