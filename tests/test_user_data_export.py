@@ -17,7 +17,6 @@ from paper_qa.domain import (
     Claim,
     Evidence,
     Paper,
-    Reference,
     ScoredPaper,
     Turn,
     Withheld,
@@ -39,6 +38,7 @@ from paper_qa.user_data import (
 )
 from paper_qa.user_data.markdown import escaped, link, paragraphs
 from papers import make_paper
+from scripted_qa import reference_to
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 FIRST = "Ada Lovelace, Author 1. [Paper 1 on translation](https://example.org/1). Made Up 2001."
@@ -71,19 +71,6 @@ hostile = st.lists(
 ).map("".join)
 
 
-def refer(paper: Paper, number: int) -> Reference:
-    return Reference(
-        number,
-        paper.id,
-        paper.title,
-        paper.authors,
-        paper.year,
-        paper.venue,
-        paper.url,
-        paper.retracted,
-    )
-
-
 def answered(text: str = "It studies noise [1].", *, papers: int = 1) -> Answer:
     cited = [make_paper(number) for number in range(1, papers + 1)]
     return Answer(
@@ -91,7 +78,9 @@ def answered(text: str = "It studies noise [1].", *, papers: int = 1) -> Answer:
         text=text,
         claims=(Claim("It studies noise", "supported", 0.9, (Citation(1, "m1", 0, 2, "We"),)),),
         withheld=(Withheld("Nobody knows.", 0.1),),
-        references=tuple(refer(paper, number) for number, paper in enumerate(cited, start=1)),
+        references=tuple(
+            reference_to(paper, number) for number, paper in enumerate(cited, start=1)
+        ),
         retrieved=(ScoredPaper(make_paper(1), 0.5),),
         notes=("written by a model",),
     )
@@ -159,10 +148,10 @@ def test_a_conversation_as_markdown() -> None:
 def test_lists_errors_and_what_was_stopped_or_declined_as_markdown() -> None:
     as_list = replace(answered("- One [1].\n- Two [1]."), withheld=(Withheld("a", 0.1),) * 2)
     declined = Answer(
-        "Why?", "The abstracts do not say.", abstained=True, see=(refer(make_paper(2), 0),)
+        "Why?", "The abstracts do not say.", abstained=True, see=(reference_to(make_paper(2), 0),)
     )
     retracted = replace(make_paper(3), retracted=True, year=None, venue="", url="", authors=())
-    cites_it = Answer("Why?", "So [1].", references=(refer(retracted, 1),))
+    cites_it = Answer("Why?", "So [1].", references=(reference_to(retracted, 1),))
 
     text = conversation_markdown(
         conversation(
@@ -227,8 +216,8 @@ def test_a_conversation_of_hostile_texts_has_the_shape_of_any_other(
     answer = Answer(
         question,
         said,
-        references=(refer(paper, 1),),
-        see=(refer(replace(paper, url=f"https://a.org/{url}"), 0),),
+        references=(reference_to(paper, 1),),
+        see=(reference_to(replace(paper, url=f"https://a.org/{url}"), 0),),
         notes=(said,),
     )
     exported = conversation_markdown(

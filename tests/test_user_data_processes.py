@@ -117,7 +117,7 @@ def test_a_killed_process_loses_nothing_that_it_was_told_is_kept(path: Path) -> 
 def test_a_file_that_another_process_holds_is_said_to_be_busy(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("paper_qa.user_data.file.BUSY_S", 0.05)
+    monkeypatch.setattr("paper_qa.sqlite_file.BUSY_S", 0.05)
     user_data = UserData(path)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

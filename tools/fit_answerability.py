@@ -12,7 +12,6 @@ then on all of them. The result is deterministic.
 """
 
 import argparse
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fit_checker import logistic
+from fit_checker import digest, logistic, write_fitted
 from paper_qa import answerability
 from paper_qa.checker import Head
 from paper_qa.corpus import read_seeds, seeds_folder
@@ -227,29 +226,16 @@ def report(judge: answerability.Judge, rows: Rows, cases: Sequence[Case]) -> Non
 
 
 def write(judge: answerability.Judge, cases: Sequence[Case], paths: Sequence[Path]) -> None:
-    """Write the model as JSON, a line for each term."""
-    columns = (judge.means, judge.scales, judge.answered.weights, judge.here.weights)
-    terms = [
-        {"name": name}
-        | {
-            key: round(float(value), 6)
-            for key, value in zip(("mean", "scale", "answered", "here"), values, strict=True)
-        }
-        for name, *values in zip(answerability.FEATURES, *columns, strict=True)
-    ]
-    content = {
+    """Write the judge."""
+    heads = {"answered": judge.answered, "here": judge.here}
+    about = {
         "fitted_by": "tools/fit_answerability.py",
-        "sha256": {path.name: sha256(path.read_bytes()).hexdigest() for path in paths},
+        "sha256": {path.name: digest(path) for path in paths},
         "questions": {name: sum(case.origin == name for case in cases) for name in WEIGHTS},
-        "bias": {
-            "answered": round(judge.answered.bias, 6),
-            "here": round(judge.here.bias, 6),
-        },
-        "shift": round(judge.shift, 6),
     }
-    lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in content.items()]
-    text = ",\n".join(f"    {json.dumps(term)}" for term in terms)
-    TARGET.write_text("\n".join(["{", *lines, f'  "terms": [\n{text}\n  ]', "}"]) + "\n", "utf-8")
+    standard = (judge.means, judge.scales)
+    shift = {"shift": judge.shift}
+    write_fitted(TARGET, answerability.FEATURES, standard, heads, about, shift)
 
 
 if __name__ == "__main__":

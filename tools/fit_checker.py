@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -276,39 +277,43 @@ def write(
     labelled: Sequence[Labelled],
     hashes: Mapping[str, str],
 ) -> None:
-    """Write the model as JSON, a line for each term."""
+    """Write a checker, and print what it was fitted on."""
     counts: dict[str, int] = {}
     for one in labelled:
         key = f"{one.origin} {one.example.label}"
         counts[key] = counts.get(key, 0) + 1
-    columns = zip(
-        names,
-        model.means,
-        model.scales,
-        model.supported.weights,
-        model.contradicted.weights,
-        strict=True,
-    )
-    keys = ("mean", "scale", "supported", "contradicted")
+    heads = {"supported": model.supported, "contradicted": model.contradicted}
+    about = {"fitted_by": "tools/fit_checker.py", "sha256": dict(hashes), "claims": counts}
+    write_fitted(target, names, (model.means, model.scales), heads, about)
+    print(json.dumps(about, indent=1))
+
+
+def write_fitted(
+    target: Path,
+    names: Sequence[str],
+    standard: tuple[Rows, Rows],
+    heads: Mapping[str, checker.Head],
+    about: Mapping[str, object],
+    more: Mapping[str, float] = MappingProxyType({}),
+) -> None:
+    """Write a fitted model as JSON that `checker.read_fitted` reads, a line for each term.
+
+    ``standard`` are the means and scales of the terms; ``about`` says what it was fitted on.
+    """
+    keys = ("mean", "scale", *heads)
+    columns = (*standard, *(head.weights for head in heads.values()))
     terms = [
-        {
-            "name": name,
-            **{key: round(float(value), 6) for key, value in zip(keys, values, strict=True)},
-        }
-        for name, *values in columns
+        {"name": name}
+        | {key: round(float(value), 6) for key, value in zip(keys, values, strict=True)}
+        for name, *values in zip(names, *columns, strict=True)
     ]
-    bias = {"supported": model.supported.bias, "contradicted": model.contradicted.bias}
-    content = {
-        "fitted_by": "tools/fit_checker.py",
-        "sha256": dict(hashes),
-        "claims": counts,
-        "bias": {key: round(value, 6) for key, value in bias.items()},
-    }
+    bias = {name: round(head.bias, 6) for name, head in heads.items()}
+    rounded = {name: round(value, 6) for name, value in more.items()}
+    content = {**about, "bias": bias, **rounded}
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in content.items()]
     rows = ",\n".join(f"    {json.dumps(term)}" for term in terms)
     text = "\n".join(["{", *lines, f'  "terms": [\n{rows}\n  ]', "}"])
     target.write_text(text + "\n", encoding="utf-8")
-    print(json.dumps(content, indent=1))
 
 
 def digest(path: Path) -> str:

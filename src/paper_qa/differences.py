@@ -7,6 +7,7 @@ relation, what is said of all where the source says it of some. Every measure is
 no, so that none of them grows with the length of the claim.
 """
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -105,8 +106,12 @@ FEATURES = (
 )
 
 
+@functools.lru_cache(maxsize=32)  # the words' checker, the reader's and answerability all ask
 def differences(aligned: AlignedClaim) -> NDArray[np.float64]:
-    """Return what differs between a claim and its window, in the order of ``FEATURES``."""
+    """Return what differs between a claim and its window, in the order of ``FEATURES``; read-only.
+
+    Measured once for an alignment, which is known by its identity.
+    """
     measured = {
         **_uncovered(aligned),
         **_figures(aligned),
@@ -116,7 +121,9 @@ def differences(aligned: AlignedClaim) -> NDArray[np.float64]:
         **_order(aligned),
         **_strength(aligned),
     }
-    return np.array([measured[name] for name in FEATURES], dtype=np.float64)
+    values = np.array([measured[name] for name in FEATURES], dtype=np.float64)
+    values.flags.writeable = False
+    return values
 
 
 def _uncovered(aligned: AlignedClaim) -> dict[str, float]:

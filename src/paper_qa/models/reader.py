@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from paper_qa.models import open_session
+
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
@@ -73,8 +75,6 @@ def _loaded() -> "tuple[InferenceSession, Tokenizer] | None":
     if network is None or vocabulary is None:
         return None
     from tokenizers import Tokenizer  # noqa: PLC0415 - not needed before a sentence is written
-
-    from paper_qa.models import open_session  # noqa: PLC0415
 
     tokenizer: Any = Tokenizer.from_buffer(vocabulary)
     tokenizer.no_padding()

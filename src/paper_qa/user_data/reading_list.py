@@ -46,6 +46,12 @@ def annotate(connection: sqlite3.Connection, owner: str, paper_id: str, note: st
         raise UnknownItemError(f"no paper {paper_id!r} in the reading list: add it first")
 
 
+def read_ids(connection: sqlite3.Connection, owner: str) -> frozenset[str]:
+    """Return the ids of the papers."""
+    rows = connection.execute("SELECT paper_id FROM saved WHERE owner = ?", (owner,))
+    return frozenset(paper_id for (paper_id,) in rows)
+
+
 def read_list(connection: sqlite3.Connection, owner: str) -> list[Saved]:
     """Return the papers, newest first."""
     rows = connection.execute(

@@ -109,6 +109,11 @@ class UserData:
         with self._file.writing() as connection:
             reading_list.annotate(connection, owner, paper_id, note)
 
+    def starred(self, owner: str) -> frozenset[str]:
+        """Return the ids of the papers on the reading list; the papers are not read."""
+        with self._file.reading() as connection:
+            return reading_list.read_ids(connection, owner)
+
     def reading_list(self, owner: str) -> list[Saved]:
         """Return the papers of the reading list, newest first."""
         with self._file.reading() as connection:

@@ -16,6 +16,7 @@ NEAR_PAPER: Final = "paper/"
 """How `Wish.near` begins when it names a paper."""
 
 NUM_NEAREST = 20
+IMPOSSIBLE: Final = "The first year is after the last: both are left out."
 _LONG_TEXT = 12  # words: more is no search for words, but a text to find papers for
 _MAX_TEXT = 4000  # characters, as `PaperQA.search` takes them
 _FRESH_S = 15.0

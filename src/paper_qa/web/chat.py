@@ -1,11 +1,11 @@
 """What each action of the person does: what the components of `layout` show next."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+import functools
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
-from typing import Any, cast
-from urllib.parse import unquote
+from typing import Any, ParamSpec, cast
 
 import gradio as gr
 
@@ -30,13 +30,14 @@ from paper_qa.web.present import (
     trouble_html,
 )
 from paper_qa.web.settings_tab import options_of
-from paper_qa.web.talks import exports_html, talks_html
+from paper_qa.web.talks import exports_html, parsed, talks_html
 from paper_qa.web.thumbs import thumbs_of
 from paper_qa.web.turn import TurnView, history_of
 from paper_qa.web.visitor import owner_of, page_of
 
 Messages = list[dict[str, Any]]
 Update = tuple[Any, ...]
+Arguments = ParamSpec("Arguments")
 
 _SKIP: Any = gr.skip()  # pyright: ignore[reportUnknownVariableType]
 NUM_OUTPUTS = 6  # as `Components.outputs` has them
@@ -48,6 +49,23 @@ NOT_FETCHED = "Nothing was fetched: the settings leave answering to extraction."
 TOO_MANY = (
     "You have two answers under way: wait for one of them, or stop it. Your question is still here."
 )
+
+
+def _passed_on(
+    action: Callable[Arguments, AsyncGenerator[Update]],
+) -> Callable[Arguments, AsyncGenerator[Update]]:
+    """Make an action that returns the updates of another into one that yields them itself.
+
+    Gradio streams what is a generator function by itself, and closes that one only.
+    """
+
+    @functools.wraps(action)
+    async def passing(*args: Arguments.args, **kwargs: Arguments.kwargs) -> AsyncGenerator[Update]:
+        async with aclosing(action(*args, **kwargs)) as updates:
+            async for update in updates:
+                yield update
+
+    return passing
 
 
 class Chat:
@@ -104,7 +122,8 @@ class Chat:
         box: Any = gr.update(value=question) if question else _SKIP
         return (box, *_NOTHING[1:])
 
-    async def ask(
+    @_passed_on
+    def ask(
         self,
         question: str,
         messages: Messages,
@@ -115,12 +134,10 @@ class Chat:
     ) -> AsyncGenerator[Update]:
         """Answer what was typed; an empty question does nothing."""
         options = options_of(*given)
-        run = self._next(question, messages, conversation_id, turns, request, options)
-        async with aclosing(run) as updates:
-            async for update in updates:
-                yield update
+        return self._asked(question, None, messages, conversation_id, turns, request, options)
 
-    async def ask_example(
+    @_passed_on
+    def ask_example(
         self,
         messages: Messages,
         conversation_id: str,
@@ -131,10 +148,7 @@ class Chat:
     ) -> AsyncGenerator[Update]:
         """Answer an example question."""
         question, options = str(chosen.value["text"]), options_of(*given)
-        run = self._next(question, messages, conversation_id, turns, request, options)
-        async with aclosing(run) as updates:
-            async for update in updates:
-                yield update
+        return self._asked(question, None, messages, conversation_id, turns, request, options)
 
     async def summarise(
         self,
@@ -146,16 +160,17 @@ class Chat:
         *given: Any,
     ) -> AsyncGenerator[Update]:
         """Summarise the paper that a link of the page names, if the library has it."""
-        paper_id = _parsed(command)[1]
+        paper_id = parsed(command)[1]
         title = await self._title_of(paper_id)
         question = f"Summarise “{title}”" if title else ""
         options = _about(options_of(*given), paper_id)
-        run = self._next(question, messages, conversation_id, turns, request, options)
+        run = self._asked(question, None, messages, conversation_id, turns, request, options)
         async with aclosing(run) as updates:
             async for update in updates:
                 yield update
 
-    async def retry(
+    @_passed_on
+    def retry(
         self,
         messages: Messages,
         conversation_id: str,
@@ -165,13 +180,11 @@ class Chat:
         *given: Any,
     ) -> AsyncGenerator[Update]:
         """Answer a question again; what came after it is dropped."""
-        options = options_of(*given)
-        run = self._again("", chosen.index, messages, conversation_id, turns, request, options)
-        async with aclosing(run) as updates:
-            async for update in updates:
-                yield update
+        options, place = options_of(*given), chosen.index
+        return self._asked("", place, messages, conversation_id, turns, request, options)
 
-    async def edit(
+    @_passed_on
+    def edit(
         self,
         messages: Messages,
         conversation_id: str,
@@ -181,48 +194,29 @@ class Chat:
         *given: Any,
     ) -> AsyncGenerator[Update]:
         """Answer a question in its new words; what came after it is dropped."""
-        words, options = str(chosen.value), options_of(*given)
-        run = self._again(words, chosen.index, messages, conversation_id, turns, request, options)
-        async with aclosing(run) as updates:
-            async for update in updates:
-                yield update
+        words, options, place = str(chosen.value), options_of(*given), chosen.index
+        return self._asked(words, place, messages, conversation_id, turns, request, options)
 
-    async def _next(
-        self,
-        question: str,
-        messages: Messages,
-        conversation_id: str,
-        turns: list[TurnView],
-        request: gr.Request,
-        options: AskOptions,
-    ) -> AsyncGenerator[Update]:
-        owner = owner_of(request)
-        turns = await self._kept.latest(owner, conversation_id, turns, _num_questions(messages))
-        if not question.strip():
-            yield _NOTHING
-            return
-        run = self._run(question.strip(), conversation_id, turns, request, options)
-        async with aclosing(run) as updates:
-            async for update in updates:
-                yield update
-
-    async def _again(
+    async def _asked(
         self,
         words: str,
-        index: int | tuple[int, int],
+        index: int | tuple[int, int] | None,
         messages: Messages,
         conversation_id: str,
         turns: list[TurnView],
         request: gr.Request,
         options: AskOptions,
     ) -> AsyncGenerator[Update]:
+        """Answer at the end, or at the message of this index: there, without words, as before."""
         owner = owner_of(request)
         turns = await self._kept.latest(owner, conversation_id, turns, _num_questions(messages))
-        place = _num_questions(messages[: index if isinstance(index, int) else index[0]])
-        if place >= len(turns):
+        question, place = words.strip(), len(turns)
+        if index is not None:
+            place = _num_questions(messages[: index if isinstance(index, int) else index[0]])
+            question = (question or turns[place].question) if place < len(turns) else ""
+        if not question:
             yield _NOTHING
             return
-        question = words.strip() or turns[place].question
         run = self._run(question, conversation_id, turns[:place], request, options)
         async with aclosing(run) as updates:
             async for update in updates:
@@ -267,7 +261,7 @@ class Chat:
         trouble = await self._kept.keep(
             owner, conversation_id, len(turns), replace(turn, stopped=True)
         )
-        thumbs = thumbs_of(turns, await self._kept.verdicts(owner))
+        thumbs = thumbs_of(turns, await self._kept.verdicts(owner)) if turns else []
         box: Any = gr.update(value="", submit_btn=False, stop_btn="Stop")
         try:
             run = run_turn(self._qa, self._library, self._line, turn, history_of(turns), options)
@@ -308,7 +302,7 @@ class Chat:
     async def open(self, command: str, request: gr.Request) -> Update:
         """Open the conversation that a link of the page names."""
         await self._settled(request)
-        return await self._opened(owner_of(request), _parsed(command)[1])
+        return await self._opened(owner_of(request), parsed(command)[1])
 
     async def delete(self, conversation_id: str, request: gr.Request) -> Update:
         """Delete the conversation that is open, and begin a new one."""
@@ -363,7 +357,7 @@ class Chat:
         request: gr.Request,
     ) -> Any:
         """Put the paper that a link names on the reading list, or take it off; show its star."""
-        verb, paper_id = _parsed(command)
+        verb, paper_id = parsed(command)
         if verb not in {"star", "unstar"}:
             return _SKIP
         owner = owner_of(request)
@@ -377,7 +371,7 @@ class Chat:
 
     async def focus(self, command: str) -> tuple[Any, Any, Any]:
         """Narrow the next questions to one paper, or not any longer; show which one it is."""
-        verb, paper_id = _parsed(command)
+        verb, paper_id = parsed(command)
         if verb not in {"about", "everything"}:
             return _SKIP, _SKIP, _SKIP
         title = await self._title_of(paper_id) if verb == "about" else ""
@@ -400,12 +394,6 @@ class Chat:
             return (await asyncio.to_thread(self._qa.paper, paper_id)).name
         except PaperQAError:
             return ""
-
-
-def _parsed(command: str) -> tuple[str, str]:
-    """Take ``verb/subject``, which the page's script sends, apart."""
-    verb, _, rest = command.partition("/")
-    return verb, unquote(rest.partition("/")[0])
 
 
 def _about(options: AskOptions, paper_id: str) -> AskOptions:

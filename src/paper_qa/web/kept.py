@@ -85,11 +85,10 @@ class Kept:
     async def starred(self, owner: str) -> frozenset[str]:
         """Return the ids of the papers on the reading list."""
         try:
-            saved = await asyncio.to_thread(self._data.reading_list, owner) if owner else []
+            return await asyncio.to_thread(self._data.starred, owner) if owner else frozenset()
         except PaperQAError as error:
             logger.warning("the reading list could not be read: %s", error)
             return frozenset()
-        return frozenset(item.paper.id for item in saved)
 
     async def star(self, owner: str, paper: Paper) -> None:
         """Put a paper on the reading list.

@@ -5,7 +5,7 @@ import html
 from collections.abc import AsyncGenerator, Collection
 from dataclasses import dataclass, replace
 from typing import Any, get_args
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import gradio as gr
 
@@ -13,6 +13,7 @@ from paper_qa.domain import Paper
 from paper_qa.errors import PaperQAError
 from paper_qa.user_data import UserData
 from paper_qa.web.catalogue import (
+    IMPOSSIBLE,
     NEAR_PAPER,
     Catalogue,
     Found,
@@ -22,11 +23,11 @@ from paper_qa.web.catalogue import (
     settled,
     years,
 )
-from paper_qa.web.chat import owner_of
 from paper_qa.web.conversation import Asker
 from paper_qa.web.maths import DELIMITERS, inline_html
 from paper_qa.web.panel import actions_html, head_html, link_html
-from paper_qa.web.talks import action
+from paper_qa.web.talks import action, parsed
+from paper_qa.web.visitor import owner_of
 
 STEP = 40
 """How many rows are shown at first, and how many more each time."""
@@ -44,7 +45,6 @@ _ORDERS: list[tuple[str, Order]] = [
 _HINT = "Search titles, abstracts, authors; or paste a paragraph to find the papers nearest to it"
 _LOOKING = "Looking for the nearest papers…"
 _NOTHING: Update = (_SKIP,) * 10  # as `Fields.outputs` has them
-_WRONG_YEARS = ". The first year is after the last: both are left out."
 _EVENT: dict[str, Any] = {
     "api_visibility": "private",
     "show_progress": "hidden",
@@ -86,47 +86,26 @@ class Papers:
         self._catalogue = Catalogue(qa)
 
     async def show(
-        self,
-        text: str | None,
-        order: str | None,
-        first: str | None,
-        last: str | None,
-        near: str | None,
-        num_rows: float | None,
-        request: gr.Request,
+        self, num_rows: float | None, request: gr.Request, *fields: str | None
     ) -> AsyncGenerator[Update]:
         """Show what is asked for, as many rows of it as were on show."""
-        asked = asked_for(text, order, first, last, near)
-        async for update in self._shown(asked, int(num_rows or STEP), owner_of(request)):
+        length = int(num_rows or STEP)
+        async for update in self._shown(asked_for(*fields), length, owner_of(request)):
             yield update
 
     async def show_more(
-        self,
-        text: str | None,
-        order: str | None,
-        first: str | None,
-        last: str | None,
-        near: str | None,
-        num_rows: float | None,
-        request: gr.Request,
+        self, num_rows: float | None, request: gr.Request, *fields: str | None
     ) -> AsyncGenerator[Update]:
         """Show more of the same."""
-        asked = asked_for(text, order, first, last, near)
-        async for update in self._shown(asked, int(num_rows or 0) + STEP, owner_of(request)):
+        length = int(num_rows or 0) + STEP
+        async for update in self._shown(asked_for(*fields), length, owner_of(request)):
             yield update
 
     async def change(
-        self,
-        text: str | None,
-        order: str | None,
-        first: str | None,
-        last: str | None,
-        near: str | None,
-        shown: str | None,
-        request: gr.Request,
+        self, shown: str | None, request: gr.Request, *fields: str | None
     ) -> AsyncGenerator[Update]:
         """Show what is asked for from its beginning, if it is not what is shown."""
-        asked = asked_for(text, order, first, last, near)
+        asked = asked_for(*fields)
         if asked.key == shown:  # our own updates are changes too
             yield _NOTHING
             return
@@ -135,8 +114,7 @@ class Papers:
 
     async def act(self, command: str, request: gr.Request) -> AsyncGenerator[Update]:
         """Do what a link asks for: the papers near to one, or all of them again."""
-        verb, _, rest = command.partition("/")
-        subject = unquote(rest.partition("/")[0])
+        verb, subject = parsed(command)
         if verb == "similar" and subject:
             asked = Asked(Wish(order="nearest", near=NEAR_PAPER + subject), "nearest")
         elif verb == "library":
@@ -157,12 +135,12 @@ class Papers:
             yield (_SKIP, order, _SKIP, _SKIP, wish.near, asked.key, num_rows, *looking)
         try:
             found = await asyncio.to_thread(self._catalogue.find, wish)
-            saved = await asyncio.to_thread(self._data.reading_list, owner) if owner else []
+            none: frozenset[str] = frozenset()
+            starred = await asyncio.to_thread(self._data.starred, owner) if owner else none
         except PaperQAError as error:
             trouble = (count_html("", wish), trouble_html(str(error)), gr.update(visible=False))
             yield (_SKIP, order, _SKIP, _SKIP, wish.near, "", num_rows, *trouble)
             return
-        starred = {item.paper.id for item in saved}
         left = len(found.papers) - num_rows
         more: Any = gr.update(visible=left > 0, value=f"Show more ({left:,} left)")
         count = count_html(f"{count_text(found, wish)}{asked.note}", wish)
@@ -191,14 +169,14 @@ def asked_for(
     typed = (first or "", last or "")
     known = {name: name for name in get_args(Order)}.get(order or "", "title")
     wish = settled(Wish((text or "").strip(), known, *years(*typed), near or ""))
-    return Asked(wish, known, _WRONG_YEARS if are_reversed(*typed) else "")
+    return Asked(wish, known, f". {IMPOSSIBLE}" if are_reversed(*typed) else "")
 
 
 def papers_tab(papers: Papers, act: gr.Textbox, tabs: Any) -> None:
     """Lay out the tab, and wire it up."""
     with gr.Column(elem_id="papers", elem_classes="narrow") as column:
         fields = _fields()
-    rows = [*fields.inputs, fields.num_rows]
+    rows = [fields.num_rows, *fields.inputs]
     if isinstance(column.parent, gr.Tab):
         column.parent.select(papers.show, rows, fields.outputs, **_EVENT)
     fields.more.click(papers.show_more, rows, fields.outputs, **_EVENT)
@@ -207,7 +185,7 @@ def papers_tab(papers: Papers, act: gr.Textbox, tabs: Any) -> None:
     gr.on(
         [field.change for field in (fields.text, fields.order, fields.first, fields.last)],
         papers.change,
-        [*fields.inputs, fields.shown],
+        [fields.shown, *fields.inputs],
         fields.outputs,
         trigger_mode="always_last",
         **_EVENT,

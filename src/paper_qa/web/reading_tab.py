@@ -14,9 +14,9 @@ import gradio as gr
 
 from paper_qa.errors import PaperQAError
 from paper_qa.user_data import Saved, UserData
-from paper_qa.web.chat import owner_of
 from paper_qa.web.maths import DELIMITERS, inline_html
 from paper_qa.web.papers_tab import row_html, trouble_html
+from paper_qa.web.visitor import owner_of
 
 NUM_ROWS = 10
 """At a time: each row costs the page 4.5 kB before the chat is there."""

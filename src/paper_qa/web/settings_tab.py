@@ -6,10 +6,9 @@ from typing import Any
 
 import gradio as gr
 
-from paper_qa.domain import AS_CONFIGURED, AskOptions, Scope
-from paper_qa.web.catalogue import are_reversed, years
+from paper_qa.domain import AS_CONFIGURED, MAX_SOURCES, AskOptions, Scope
+from paper_qa.web.catalogue import IMPOSSIBLE, are_reversed, years
 
-MOST_SOURCES = 20
 _PRIVATE: dict[str, Any] = {"queue": False, "api_visibility": "private", "show_progress": "hidden"}
 _SLOWLY: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 _MODEL, _PASSAGES = "model", "passages"
@@ -19,7 +18,6 @@ _UNSUPPORTED = [
     ("Show them, marked", "flag"),
 ]
 _WHICH = "Which papers"
-IMPOSSIBLE = "The first year is after the last: both are left out."
 
 
 def narrowing() -> list[Any]:
@@ -43,7 +41,7 @@ def narrowing() -> list[Any]:
             )
         sources = gr.Slider(
             0,
-            MOST_SOURCES,
+            MAX_SOURCES,
             0,
             step=1,
             label="Sources (0: as many as fit)",

@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Sequence
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from paper_qa.user_data import ConversationHead
 from paper_qa.web.maths import inline_html
@@ -48,3 +48,9 @@ def exports_html(conversation_id: str) -> str:
 def action(verb: str, subject: str = "") -> str:
     """Return the address of a link that the page's script turns into an action of the person's."""
     return html.escape(f"#act/{verb}/{quote(subject, safe='')}")
+
+
+def parsed(command: str) -> tuple[str, str]:
+    """Take apart what the script sends for such a link: the verb, and its subject."""
+    verb, _, rest = command.partition("/")
+    return verb, unquote(rest.partition("/")[0])
