@@ -137,8 +137,9 @@ def is_right(kept: dict[str, Any], question: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The function that a question is sent to, and what it is sent beside it, by element id."""
+    """A page: its name, where a question is sent, and what is sent beside it, by element id."""
 
+    page: str
     function: int
     fields: Sequence[tuple[str, Any]]
 
@@ -151,21 +152,20 @@ async def opened(client: httpx.AsyncClient) -> Form:
     (box,) = (key for key, props in parts.items() if props.get("elem_id") == "box")
     asking = next(item for item in config["dependencies"] if [box, "submit"] in item["targets"])
     fields = [(parts[key].get("elem_id", ""), parts[key].get("value")) for key in asking["inputs"]]
-    return Form(asking["id"], fields)
+    return Form(new_id(), asking["id"], fields)
 
 
 async def events(
     client: httpx.AsyncClient, form: Form, question: str, conversation: str
 ) -> AsyncGenerator[dict[str, Any]]:
     """Yield what the server says until it is done."""
-    name = new_id()
     given = {"box": question, "chat": [], "conversation": conversation}
     data = [given.get(key, value) for key, value in form.fields]
-    body = {"data": data, "fn_index": form.function, "session_hash": name}
+    body = {"data": data, "fn_index": form.function, "session_hash": form.page}
     joined = await client.post("/gradio_api/queue/join", json=body)
     joined.raise_for_status()
     address = "/gradio_api/queue/data"
-    async with client.stream("GET", address, params={"session_hash": name}) as stream:
+    async with client.stream("GET", address, params={"session_hash": form.page}) as stream:
         async for line in stream.aiter_lines():
             if line.startswith("data:"):
                 message = json.loads(line[5:])

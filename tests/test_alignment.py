@@ -11,7 +11,7 @@ from paper_qa.domain import Paper
 from paper_qa.late_interaction import encode_words
 from paper_qa.lexicon import load_lexicon, stem
 from paper_qa.tokens import num_negations, tokens_of
-from paper_qa.word_index import PaperWords
+from paper_qa.word_index import PlacedWords, place_words
 
 BRIDGES = Paper(
     "bridges",
@@ -27,7 +27,7 @@ def measure(claim: str, paper: Paper = BRIDGES) -> Mapping[str, float]:
     starts = [span.start - len(paper.title) - 1 for span in words.spans]
     tokens = read_claim(claim)
     source = read_source(
-        tokens, encode_words(claim), paper, PaperWords(np_int(starts), words.vectors)
+        tokens, place_words(claim), paper, PlacedWords(np_int(starts), words.vectors)
     )
     (aligned,) = align(claim, tokens, [source])
     return dict(zip(FEATURES, differences(aligned), strict=True))
@@ -107,10 +107,10 @@ def test_a_claim_may_rest_on_two_distant_sentences():
     tokens = read_claim(claim)
     words = encode_words(f"{BRIDGES.title}\n{BRIDGES.abstract}")
     starts = [span.start - len(BRIDGES.title) - 1 for span in words.spans]
-    paper_words = PaperWords(np_int(starts), words.vectors)
+    paper_words = PlacedWords(np_int(starts), words.vectors)
 
     (aligned,) = align(
-        claim, tokens, [read_source(tokens, encode_words(claim), BRIDGES, paper_words)]
+        claim, tokens, [read_source(tokens, place_words(claim), BRIDGES, paper_words)]
     )
 
     assert len(aligned.window.spans) == 2

@@ -7,7 +7,7 @@ from paper_qa.domain import Paper, Span
 from paper_qa.late_interaction import encode_words
 from paper_qa.sentences import split_sentences
 from paper_qa.tightening import tightened
-from paper_qa.word_index import PaperWords
+from paper_qa.word_index import PlacedWords, place_words
 from test_alignment import BRIDGES, np_int
 
 LONG = Paper(
@@ -37,9 +37,9 @@ def spans_of(claim: str, paper: Paper) -> list[Span]:
 def aligned_in(claim: str, paper: Paper) -> list[AlignedClaim]:
     title = len(paper.title) + 1 if paper.title else 0
     words = encode_words(f"{paper.title}\n{paper.abstract}" if title else paper.abstract)
-    read = PaperWords(np_int([span.start - title for span in words.spans]), words.vectors)
+    read = PlacedWords(np_int([span.start - title for span in words.spans]), words.vectors)
     tokens = read_claim(claim)
-    return align(claim, tokens, [read_source(tokens, encode_words(claim), paper, read)])
+    return align(claim, tokens, [read_source(tokens, place_words(claim), paper, read)])
 
 
 @pytest.mark.parametrize(

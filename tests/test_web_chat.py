@@ -65,8 +65,8 @@ def updates(steps: Any) -> list[tuple[Any, ...]]:
 
 def after(steps: Any) -> Talk:
     """Return the conversation that the page and its state hold after these steps."""
-    _, chat, _, _, turns, conversation_id = [
-        step for step in updates(steps) if isinstance(step[4], list)
+    _, chat, _, _, _, turns, conversation_id = [
+        step for step in updates(steps) if isinstance(step[5], list)
     ][-1]
     return as_gradio_returns(messages_of(chat)), conversation_id, turns
 
@@ -99,9 +99,9 @@ def test_a_question_clears_the_box_and_ends_with_the_box_ready(data: UserData) -
 
     assert first[0] == gr.update(value="", submit_btn=False, stop_btn="Stop")
     assert messages_of(first[1])[0] == {"role": "user", "content": "How?"}
-    assert first[5] == last[5] or is_skip(last[5])
+    assert first[6] == last[6]
     assert last[0] == gr.update(submit_btn=True, stop_btn=False)
-    assert all(is_skip(value) for value in last[1:])
+    assert "[1]" in messages_of(last[1])[1]["content"]
 
 
 def test_a_blank_question_does_nothing(data: UserData) -> None:
@@ -147,8 +147,8 @@ def test_a_person_has_a_few_answers_under_way_and_keeps_the_question_that_is_one
     *answered, refused, other, later = asyncio.run(many())
 
     (update,) = refused
-    assert TOO_MANY in update[3]
-    assert all(is_skip(value) for place, value in enumerate(update) if place != 3)
+    assert TOO_MANY in update[4]
+    assert all(is_skip(value) for place, value in enumerate(update) if place != 4)
     assert all(len(steps) > 3 for steps in (*answered, other, later))
     assert len(data.conversations(ME)) == MOST_OF_ONE + 1
 
@@ -265,7 +265,7 @@ def test_the_address_opens_a_conversation_or_fills_the_box(data: UserData) -> No
     plain = asyncio.run(chat.arrive(Visit()))
 
     assert as_gradio_returns(messages_of(opened[1])) == messages
-    assert opened[4:] == (turns, conversation_id)
+    assert opened[5:] == (turns, conversation_id)
     assert filled[0] == gr.update(value="Why?")
     assert all(is_skip(value) for value in (*filled[1:], *plain))
 
@@ -292,15 +292,15 @@ def test_stop_keeps_what_had_come(data: UserData) -> None:
     async def run() -> tuple[Any, ...]:
         steps = chat.ask("How?", *NEW, Visit(), *UNSET)
         async for step in steps:
-            if step[4] != gr.skip() and step[4][-1].claims:
+            if step[5] != gr.skip() and step[5][-1].claims:
                 break
-        stopping = asyncio.ensure_future(chat.stop(step[5], step[4], Visit()))
+        stopping = asyncio.ensure_future(chat.stop(step[6], step[5], Visit()))
         await asyncio.sleep(0.02)
         assert not stopping.done()  # it waits for what it stops
         await steps.aclose()
         return await stopping
 
-    box, shown, _, status, stopped, conversation_id = asyncio.run(run())
+    box, shown, _, _, status, stopped, conversation_id = asyncio.run(run())
 
     assert box == gr.update(submit_btn=True, stop_btn=False)
     assert len(shown) == 2
@@ -324,11 +324,12 @@ def test_stop_after_the_end_changes_nothing(data: UserData) -> None:
 def test_a_new_chat_is_empty(data: UserData) -> None:
     chat, _ = chat_about(data)
 
-    box, messages, panel, _, turns, conversation_id = asyncio.run(chat.clear(Visit()))
+    box, messages, panel, earlier, _, turns, conversation_id = asyncio.run(chat.clear(Visit()))
 
     assert box["value"] == conversation_id == ""
     assert messages_of(messages) == turns == []
     assert "No sources yet" in panel
+    assert earlier == ""
 
 
 def test_conversations_are_listed_searched_renamed_and_deleted(data: UserData) -> None:
@@ -357,8 +358,8 @@ def test_stars_show_on_the_cards_and_stay_private(data: UserData) -> None:
     chat, _ = chat_about(data)
     talk = after(chat.ask("How?", *NEW, Visit(), *UNSET))
 
-    starred = asyncio.run(chat.star(f"star/{VIDEO.id}/1", *talk, Visit()))
-    restarted = asyncio.run(chat.star(f"star/{GRAPHS.id}/2", talk[0], talk[1], [], Visit()))
+    starred, _ = asyncio.run(chat.star(f"star/{VIDEO.id}/1", *talk, Visit()))
+    restarted, _ = asyncio.run(chat.star(f"star/{GRAPHS.id}/2", talk[0], talk[1], [], Visit()))
     asyncio.run(chat.star(f"star/{GRAPHS.id}/3", *talk, Visit("")))
     asyncio.run(chat.star("star/unknown/3", *talk, Visit()))
 
@@ -366,9 +367,9 @@ def test_stars_show_on_the_cards_and_stay_private(data: UserData) -> None:
     assert restarted.count("On your reading list") == 2
     assert [item.paper.id for item in data.reading_list(ME)] == [GRAPHS.id, VIDEO.id]
     assert data.reading_list("") == data.reading_list(OTHER) == []
-    unstarred = asyncio.run(chat.star(f"unstar/{VIDEO.id}/4", *talk, Visit()))
+    unstarred, _ = asyncio.run(chat.star(f"unstar/{VIDEO.id}/4", *talk, Visit()))
     assert unstarred.count("On your reading list") == 1
-    assert is_skip(asyncio.run(chat.star("similar/x/5", *talk, Visit())))
+    assert all(is_skip(v) for v in asyncio.run(chat.star("similar/x/5", *talk, Visit())))
 
 
 def test_the_next_questions_can_be_about_one_paper(data: UserData) -> None:
@@ -400,12 +401,12 @@ class BrokenData(UserData):
 def test_where_nothing_can_be_kept_questions_are_answered_and_it_is_said() -> None:
     chat, _ = chat_about(BrokenData())
 
-    *_, shown, last = updates(chat.ask("How?", *NEW, Visit(), *UNSET))
+    *_, last = updates(chat.ask("How?", *NEW, Visit(), *UNSET))
 
-    assert "[1]" in shown[1][-1]["content"]
-    assert "It could not be kept: the disk is full" in last[3]
+    assert "[1]" in last[1][-1]["content"]
+    assert "It could not be kept: the disk is full" in last[4]
     assert "The disk is full" in asyncio.run(chat.listed("", "", Visit()))[0]
-    assert "not deleted: the disk is full" in asyncio.run(chat.delete("x", Visit()))[3]
+    assert "not deleted: the disk is full" in asyncio.run(chat.delete("x", Visit()))[4]
     assert all(is_skip(v) for v in asyncio.run(chat.arrive(Visit(query_params={"c": "x"}))))
 
 

@@ -36,8 +36,8 @@ def test_a_turn_grows_from_searching_to_its_answer() -> None:
     states = collect(qa)
 
     assert [state.stage for state in states[:2]] == ["Searching", "Searching"]
-    assert [len(state.papers) for state in states] == [0, 0, 3, 3, 3, 3, 3]
-    assert [len(state.claims) for state in states] == [0, 0, 0, 0, 1, 2, 2]
+    assert [len(state.papers) for state in states] == [0, 3, 3, 3, 3, 3]
+    assert [len(state.claims) for state in states] == [0, 0, 0, 1, 2, 2]
     assert states[-1].stage == ""
     assert states[-1].answer
 

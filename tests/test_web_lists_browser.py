@@ -252,7 +252,8 @@ def test_an_error_is_told_in_place(lists: Lists) -> None:
         qa.error = LibraryError("the disk is full <b>now</b>")
         lists.open("Papers")
 
-        expect(lists.page.get_by_role("alert")).to_contain_text("The disk is full <b>now</b>")
+        told = lists.page.locator("#papers-list").get_by_role("alert")
+        expect(told).to_contain_text("The disk is full <b>now</b>")
         lists.page.close()  # before the server ends
 
 

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paper_qa.domain import Paper
-from paper_qa.web.panel import EMPTY, actions_html, authors_text, card_html, marked_html, panel_html
+from paper_qa.web.panel import (
+    EMPTY,
+    actions_html,
+    authors_text,
+    card_html,
+    marked_html,
+    panel_html,
+    panels_html,
+)
 from paper_qa.web.turn import Mark, TurnView, advance
 from scripted_qa import play, reference_to, scripted_answer
 from web_papers import ALIGN, BARE, ENGINE, GRAPHS, HOSTILE, PAPERS, STRONG, VIDEO, claims
@@ -225,6 +233,18 @@ def test_the_newest_turn_is_on_top_and_open() -> None:
     assert html.index('id="turn-1" open') < html.index('id="turn-0"')
     assert 'id="turn-0" open' not in html
     assert Page(html).open == []
+
+
+def test_the_turn_before_moves_to_the_rest_once_the_new_one_is_over() -> None:
+    """What is drawn anew at every step must not grow with the conversation."""
+    before = [turn_after("first"), turn_after("second")]
+
+    for new, panel_turns in [(turn_after("third", 3), ["2", "1"]), (turn_after("third"), ["2"])]:
+        panel, rest = panels_html([*before, new])
+        assert re.findall(r'id="turn-(\d)"', panel) == panel_turns
+        assert re.findall(r'id="turn-(\d)"', panel + rest) == ["2", "1", "0"]
+        assert 'id="turn-2" open' in panel
+        assert " open>" not in rest
 
 
 def test_papers_worth_opening_have_letters() -> None:

@@ -10,7 +10,7 @@ from paper_qa.domain import Paper, Span, Turn
 from paper_qa.embedding import num_tokens
 from paper_qa.library import Library
 from paper_qa.questions import understand
-from paper_qa.word_index import PaperWords, WordIndex
+from paper_qa.word_index import PlacedWords, WordIndex
 from papers import make_papers
 from seeds import Parts, seed_papers
 
@@ -30,7 +30,7 @@ def weights_of(words: WordIndex, question: str, *history: Turn) -> dict[str, flo
     return dict(zip(read.words, read.weights, strict=True))
 
 
-def words_of(paper: Paper, read: PaperWords) -> list[str]:
+def words_of(paper: Paper, read: PlacedWords) -> list[str]:
     """Return the words of a paper as they stand in its title and its abstract."""
     title = f"{paper.title}\n" if paper.title else ""
     text = title + paper.abstract

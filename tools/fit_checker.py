@@ -36,7 +36,7 @@ from paper_qa.grounding import source_text
 from paper_qa.late_interaction import EncodedWords, Matrix, encode_words
 from paper_qa.lexicon import LEXICON_FILE
 from paper_qa.models import reader
-from paper_qa.word_index import PaperWords, Places, join_passages
+from paper_qa.word_index import PlacedWords, Places, join_passages
 
 HAND = Path(__file__).parent / "checker_claims.tsv"
 MODELS = Path(checker.__file__).parent / "models"
@@ -108,7 +108,7 @@ class WordCache:
             vectors = kept["vectors"].astype(np.float32)
             return EncodedWords(tuple(map(str, kept["words"])), spans, vectors)
 
-    def paper(self, paper: Paper) -> PaperWords:
+    def paper(self, paper: Paper) -> PlacedWords:
         """Return the words of a paper, title and abstract, passage by passage."""
         read: list[tuple[Passage, Places, Matrix]] = []
         for passage in chunk_paper(paper, num_tokens):

@@ -5,7 +5,7 @@ if that adds enough. A word is covered by a form or a synonym of it, or by one o
 """
 
 import functools
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from paper_qa.domain import Paper, Span
 from paper_qa.injection import are_adjacent, is_instruction, statements
-from paper_qa.late_interaction import EncodedWords
 from paper_qa.lexicon import load_lexicon
 from paper_qa.tokens import Token, part_stems, tokens_of
-from paper_qa.word_index import PaperWords
+from paper_qa.word_index import PlacedWords
 
 Likeness = NDArray[np.float32]
 
@@ -81,12 +80,12 @@ def read_claim(text: str) -> tuple[Token, ...]:
 
 
 def read_source(
-    claim: Sequence[Token], words: EncodedWords, paper: Paper, paper_words: PaperWords
+    claim: Sequence[Token], words: PlacedWords, paper: Paper, paper_words: PlacedWords
 ) -> Source:
     """Compare each word of a claim with each word of a paper."""
     tokens = paper_tokens(paper)
     likeness: Likeness = np.zeros((len(claim), len(tokens)), dtype=np.float32)
-    rows = {span.start: row for row, span in enumerate(words.spans)}
+    rows = {int(start): row for row, start in enumerate(words.starts)}
     columns = {int(start): column for column, start in enumerate(paper_words.starts)}
     mine = [
         (at, rows[token.span.start]) for at, token in enumerate(claim) if token.span.start in rows
@@ -102,7 +101,7 @@ def read_source(
             @ paper_words.vectors[[column for _, column in theirs]].T
         )
         likeness[np.ix_([at for at, _ in mine], [at for at, _ in theirs])] = cosines
-    _know_forms(claim, tokens, likeness)
+    _know_forms(claim, paper, likeness)
     return Source(paper, tokens, likeness)
 
 
@@ -198,14 +197,14 @@ def _windows(
             span = Span(chosen[0].start, chosen[-1].end)
             if not are_adjacent(source.paper.abstract, chosen):
                 continue
-            inside = np.flatnonzero((starts >= span.start) & (starts < span.end))
-            if not len(inside):
+            begin, end = np.searchsorted(starts, (span.start, span.end))
+            if begin == end:
                 continue
-            likeness = source.likeness[:, inside]
+            likeness = source.likeness[:, begin:end]
             # The title names what the abstract speaks of.
             covered = np.maximum(covered_by(likeness[list(places)]), title)
             coverage = float(weights @ covered / weights.sum())
-            tokens = tuple(source.tokens[at] for at in inside)
+            tokens = source.tokens[begin:end]
             found.append(Window(((source, span),), tokens, likeness, covered, coverage, size))
     return found
 
@@ -245,18 +244,24 @@ def _places_in(window: Window, places: Sequence[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _know_forms(claim: Sequence[Token], tokens: Sequence[Token], likeness: Likeness) -> None:
+def _know_forms(claim: Sequence[Token], paper: Paper, likeness: Likeness) -> None:
     """Raise the likeness of words of one stem, of synonyms, and of the parts of compounds."""
-    by_stem: dict[str, list[int]] = {}
-    for at, token in enumerate(tokens):
-        for part in {token.stem, *part_stems(token.word)}:
-            by_stem.setdefault(part, []).append(at)
+    by_stem = _places_by_stem(paper)
     for row, token in enumerate(claim):
         if not token.content:
             continue
         for form, least in _forms(token, by_stem):
             here = by_stem.get(form, [])
             likeness[row, here] = np.maximum(likeness[row, here], least)
+
+
+@functools.lru_cache(maxsize=512)
+def _places_by_stem(paper: Paper) -> Mapping[str, Sequence[int]]:
+    places: dict[str, list[int]] = {}
+    for at, token in enumerate(paper_tokens(paper)):
+        for part in {token.stem, *part_stems(token.word)}:
+            places.setdefault(part, []).append(at)
+    return places
 
 
 def _forms(token: Token, known: Container[str]) -> Iterator[tuple[str, float]]:

@@ -28,7 +28,7 @@ from paper_qa.late_interaction import Matrix, max_sim
 from paper_qa.questions import Question
 from paper_qa.sentences import split_sentences
 from paper_qa.tokens import tokens_of
-from paper_qa.word_index import PaperWords, QuestionWords, WordIndex
+from paper_qa.word_index import PlacedWords, QuestionWords, WordIndex
 
 MODEL_FILE = "answerability.json"
 NUM_PAPERS = 3
@@ -191,7 +191,7 @@ def measure(
     return np.concatenate([differences.differences(aligned), [own[name] for name in _OWN]])
 
 
-def _best_sentence(asked: QuestionWords, paper: Paper, words: PaperWords) -> float:
+def _best_sentence(asked: QuestionWords, paper: Paper, words: PlacedWords) -> float:
     return float(relevance(asked, words, split_sentences(paper.abstract)).max(initial=0.0))
 
 

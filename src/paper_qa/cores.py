@@ -19,6 +19,15 @@ def available_cores() -> int:
     return max(1, min(allowed, _quota(_CGROUP_QUOTA)))
 
 
+def keep_numpy_to_one_thread() -> None:
+    """Have numpy, which must not be loaded yet, multiply matrices on one thread.
+
+    Those of this program are small: a second thread would do nothing but wait for the first, which
+    took as much of a core again. What the environment says already is left as it is.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # noqa: TID251 - set here, not read
+
+
 def _quota(path: Path) -> int:
     """Return the whole cores of a quota, rounded up; without one, more than any machine has."""
     no_limit = 1 << 16

@@ -240,7 +240,8 @@ def _in_order(items: list[Any]) -> list[Any]:
     return sorted(items, key=lambda item: item["index"])
 
 
-@functools.lru_cache(maxsize=2)  # a question is read for its vector and for its words
+# A question is read for its vector and for its words, and others ask in the meantime.
+@functools.lru_cache(maxsize=16)
 def hidden_states(text: str) -> tuple[Vectors, list[tuple[int, int]]]:
     """Return the built-in model's last hidden state for each token, and the tokens' offsets.
 

@@ -12,7 +12,7 @@ from paper_qa.domain import Evidence, ScoredPaper, Span
 from paper_qa.injection import statements
 from paper_qa.nodes import evidence_node, question_of, scored_paper
 from paper_qa.questions import Question
-from paper_qa.word_index import PaperWords, QuestionWords, WordIndex
+from paper_qa.word_index import PlacedWords, QuestionWords, WordIndex
 
 NUM_PAPERS_READ = {"answer": 3, "compare": 4}
 LATER_BONUS = 0.2  # of the last sentence; abstracts set the scene first, then tell what was found
@@ -68,7 +68,7 @@ def papers_to_read(question: Question, hits: Sequence[ScoredPaper]) -> Sequence[
     return [hit for hit in hits if hit.score >= MIN_SHARE[question.kind] * hits[0].score][:most]
 
 
-def _sentences(hit: ScoredPaper, asked: QuestionWords, words: PaperWords) -> list[Evidence]:
+def _sentences(hit: ScoredPaper, asked: QuestionWords, words: PlacedWords) -> list[Evidence]:
     abstract = hit.paper.abstract
     spans = statements(abstract)
     scores = relevance(asked, words, spans)
@@ -85,7 +85,7 @@ def _sentences(hit: ScoredPaper, asked: QuestionWords, words: PaperWords) -> lis
 
 
 def relevance(
-    asked: QuestionWords, words: PaperWords, spans: Sequence[Span]
+    asked: QuestionWords, words: PlacedWords, spans: Sequence[Span]
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return how well each sentence matches the question's words, between 0 and 1 (MaxSim)."""
     scores = np.zeros(len(spans))

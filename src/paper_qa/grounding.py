@@ -15,10 +15,9 @@ from paper_qa.alignment import AlignedClaim, align, join, read_claim, read_sourc
 from paper_qa.checker import THRESHOLD, Judgement, load_checker, load_reading_checker
 from paper_qa.differences import differences
 from paper_qa.domain import Paper, Span
-from paper_qa.late_interaction import encode_words
 from paper_qa.models import reader
 from paper_qa.tightening import tightened
-from paper_qa.word_index import WordIndex
+from paper_qa.word_index import PlacedWords, WordIndex, place_words
 
 NUM_JUDGED = 3  # of the papers, those that cover the sentence best
 LIKELY = 0.5
@@ -67,27 +66,31 @@ class Grounder:
 
     def contradiction(self, sentence: str, papers: Sequence[Paper]) -> Support | None:
         """Return where one of the papers says the opposite of a sentence, if one clearly does."""
-        same = [
-            aligned
-            for _, aligned in self.read(sentence, papers)
-            if aligned.window.coverage >= SAME_THING
-        ]
-        judged = [(judge(aligned), aligned) for aligned in same]
-        clear = [pair for pair in judged if pair[0].contradiction >= CLEARLY]
-        return _support(*max(clear, key=lambda pair: pair[0].contradiction)) if clear else None
+        return _contradiction(self._aligned(sentence, place_words(sentence), papers))
+
+    def conflict(self, paper: Paper, span: Span, others: Sequence[Paper]) -> Support | None:
+        """Return where another paper says the opposite of what this one says in its span."""
+        quote = paper.abstract[span.start : span.end]
+        words = self._words.of([paper])[paper.id].part(span)
+        return _contradiction(self._aligned(quote, words, others))
 
     def read(self, sentence: str, papers: Sequence[Paper]) -> list[tuple[Judgement, AlignedClaim]]:
         """Judge a sentence by its words in the papers that cover it best, and in two together.
 
         The one that covers it best comes first.
         """
-        claim = encode_words(sentence)
-        if not claim.words or not papers:
+        found = self._aligned(sentence, place_words(sentence), papers)
+        return [(judge_words(aligned), aligned) for aligned in found]
+
+    def _aligned(
+        self, sentence: str, words: PlacedWords, papers: Sequence[Paper]
+    ) -> list[AlignedClaim]:
+        if not len(words.starts) or not papers:
             return []
         read = self._words.of(papers)
         tokens = read_claim(sentence)
         sources = [
-            read_source(tokens, claim, paper, read[paper.id])
+            read_source(tokens, words, paper, read[paper.id])
             for paper in papers
             if paper.id in read
         ]
@@ -95,7 +98,15 @@ class Grounder:
         # A sentence may join what two papers say.
         if found and len(sources) > 1 and (both := join(found[0], sources)):
             found.append(both)
-        return [(judge_words(aligned), aligned) for aligned in found]
+        return found
+
+
+def _contradiction(found: Sequence[AlignedClaim]) -> Support | None:
+    """Return where a sentence is clearly contradicted by a paper that speaks of the same thing."""
+    same = [aligned for aligned in found if aligned.window.coverage >= SAME_THING]
+    judged = [(judge(aligned), aligned) for aligned in same]
+    clear = [pair for pair in judged if pair[0].contradiction >= CLEARLY]
+    return _support(*max(clear, key=lambda pair: pair[0].contradiction)) if clear else None
 
 
 def judge(aligned: AlignedClaim) -> Judgement:

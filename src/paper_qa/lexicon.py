@@ -149,12 +149,18 @@ def _both_ways(pairs: Iterable[Sequence[str]]) -> dict[str, frozenset[str]]:
 
 def _prefix_opposed(first: str, second: str) -> bool:
     """Tell whether the first is the second with a prefix, or an ending, that negates it."""
-    bare = _NEGATING_PREFIX.sub("", first)
-    if bare != first and len(bare) >= MIN_STEM and stem(bare) == stem(second):
-        return True
-    if first.endswith("less") and second == first.removesuffix("less") + "ful":
-        return True
-    return any(
-        first.startswith(one) and second == other + first.removeprefix(one)
-        for one, other in _OPPOSED_PREFIXES
-    )
+    negated, turned = _negated_by(first)
+    return second in turned or (negated != "" and negated == stem(second))
+
+
+@functools.lru_cache(maxsize=20_000)  # each word of a claim meets each word of an abstract
+def _negated_by(word: str) -> tuple[str, frozenset[str]]:
+    """Return the stem that a word negates, if it does, and the words that turn its sense round."""
+    bare = _NEGATING_PREFIX.sub("", word)
+    negated = stem(bare) if bare != word and len(bare) >= MIN_STEM else ""
+    turned = {
+        other + word.removeprefix(one) for one, other in _OPPOSED_PREFIXES if word.startswith(one)
+    }
+    if word.endswith("less"):
+        turned.add(word.removesuffix("less") + "ful")
+    return negated, frozenset(turned)

@@ -26,6 +26,7 @@ from paper_qa.domain import (
     KeyPassages,
     Paper,
     ScoredPaper,
+    Span,
     Stage,
     Turn,
     Usage,
@@ -202,8 +203,9 @@ class GroundedSynthesizer(BaseSynthesizer):
         others = [paper for paper in _papers_near(progress.task) if paper.id not in known]
         if not others:
             return None
-        for quote in dict.fromkeys(citation.quote for citation in cited):
-            if found := self._grounder.contradiction(quote, others):
+        read = {hit.paper.id: hit.paper for hit in progress.task.hits}
+        for source, quoted in dict.fromkeys((c.paper_id, Span(c.start, c.end)) for c in cited):
+            if found := self._grounder.conflict(read[source], quoted, others):
                 paper, span = found.spans[0]
                 return opposed(BY_CONTRAST, paper, span, progress.numbering)
         return None

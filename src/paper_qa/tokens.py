@@ -103,6 +103,7 @@ def _negated(text: str, matches: Sequence[re.Match[str]], words: Sequence[str]) 
     return [count % 2 == 1 for count in counts]
 
 
+@functools.lru_cache(maxsize=20_000)
 def part_stems(word: str) -> tuple[str, ...]:
     """Return the stems of the parts of a compound; nothing for a simple word."""
     parts = [part for part in re.split(r"[-_/]", word) if len(part) > 1]

@@ -26,8 +26,8 @@ Places = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PaperWords:
-    """The content words of a paper, by their start in the abstract; below zero: in the title."""
+class PlacedWords:
+    """The content words of a text, by where they start; those of a paper's title below zero."""
 
     starts: Places
     vectors: Matrix
@@ -35,6 +35,11 @@ class PaperWords:
     def inside(self, span: Span) -> NDArray[np.bool_]:
         """Tell of each word whether it is in this stretch of the abstract."""
         return (self.starts >= span.start) & (self.starts < span.end)
+
+    def part(self, span: Span) -> "PlacedWords":
+        """Return the words of a stretch, as a text of its own that was read in its place."""
+        inside = self.inside(span)
+        return PlacedWords(self.starts[inside] - span.start, self.vectors[inside])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,11 +56,11 @@ class WordIndex:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._kept: OrderedDict[Paper, PaperWords] = OrderedDict()
+        self._kept: OrderedDict[Paper, PlacedWords] = OrderedDict()
         self._latest: tuple[Question, int, QuestionWords] | None = None
         self._lock = Lock()
 
-    def of(self, papers: Sequence[Paper]) -> dict[str, PaperWords]:
+    def of(self, papers: Sequence[Paper]) -> dict[str, PlacedWords]:
         """Return the words of papers that have an abstract; those not read before are read now."""
         with self._lock:
             known = {paper: self._kept[paper] for paper in papers if paper in self._kept}
@@ -67,7 +72,7 @@ class WordIndex:
         both = known | new
         return {paper.id: both[paper] for paper in papers if paper in both}
 
-    def _load(self, papers: Sequence[Paper]) -> dict[Paper, PaperWords]:
+    def _load(self, papers: Sequence[Paper]) -> dict[Paper, PlacedWords]:
         passages = {paper: chunk_paper(paper, num_tokens) for paper in papers}
         texts = {
             passage.id: passage_text(paper, passage)
@@ -120,7 +125,14 @@ class WordIndex:
         return np.array(idf, dtype=np.float64) ** RARITY_EXPONENT
 
 
-def join_passages(paper: Paper, read: Sequence[tuple[Passage, Places, Matrix]]) -> PaperWords:
+def place_words(text: str) -> PlacedWords:
+    """Read a text of at most 256 tokens word by word; what is longer is left out."""
+    read = encode_words(text)
+    starts = np.array([span.start for span in read.spans], dtype=np.int32)
+    return PlacedWords(starts, read.vectors)
+
+
+def join_passages(paper: Paper, read: Sequence[tuple[Passage, Places, Matrix]]) -> PlacedWords:
     """Put the words of a paper's passages together, those of the title once.
 
     Args:
@@ -135,7 +147,7 @@ def join_passages(paper: Paper, read: Sequence[tuple[Passage, Places, Matrix]]) 
         in_text = places[chosen]
         starts.append(np.where(in_text < title, in_text, in_text + passage.start) - title)
         rows.append(vectors[chosen])
-    return PaperWords(np.concatenate(starts), np.concatenate(rows))
+    return PlacedWords(np.concatenate(starts), np.concatenate(rows))
 
 
 def _unpacked(words: WordVectors) -> tuple[Places, Matrix]:

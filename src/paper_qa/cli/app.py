@@ -8,6 +8,7 @@ import typer
 
 from paper_qa.cli import asking, measuring, models, papers, serving
 from paper_qa.cli.console import Console
+from paper_qa.cores import keep_numpy_to_one_thread
 from paper_qa.errors import PaperQAError
 
 app = typer.Typer(
@@ -35,6 +36,7 @@ app.add_typer(models.app, name="model")
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run ``paper-qa`` and exit: 0 done, 1 error, and by typer 2 wrong usage, 130 interrupted."""
+    keep_numpy_to_one_thread()
     try:
         app(arguments, prog_name="paper-qa")
     except PaperQAError as error:

@@ -42,7 +42,7 @@ def build(
     model: ModelPreparation | None = None,
 ) -> FastAPI:
     """Build the app: the page at ``/``, our own files under ``/ui``, and the guards around both."""
-    library = Preparation(qa.prepare, "Opening the library")
+    library = Preparation(lambda report: _open(qa, report), "Opening the library")
     at_start = Preparation(model.at_start if model else _nothing, "Looking for the model")
     on_demand = Preparation(model.on_demand if model else _nothing, "Looking for the model")
 
@@ -83,6 +83,13 @@ def build(
         theme=THEME,
         head=_HEAD,
     )
+
+
+def _open(qa: Asker, report: Report) -> None:
+    """Open the library, and search it: the first search reads in what the later ones need."""
+    qa.prepare(report)
+    for paper in qa.papers()[:1]:
+        qa.search(paper.name, k=1)
 
 
 def _nothing(_report: Report) -> None:

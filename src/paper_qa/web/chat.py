@@ -17,7 +17,7 @@ from paper_qa.web.examples import example_questions
 from paper_qa.web.kept import Kept
 from paper_qa.web.line import Line
 from paper_qa.web.maths import chat_text
-from paper_qa.web.panel import EMPTY, panel_html
+from paper_qa.web.panel import EMPTY, panels_html
 from paper_qa.web.preparation import Preparation
 from paper_qa.web.present import (
     EXTRACTION,
@@ -40,7 +40,7 @@ Update = tuple[Any, ...]
 Arguments = ParamSpec("Arguments")
 
 _SKIP: Any = gr.skip()  # pyright: ignore[reportUnknownVariableType]
-NUM_OUTPUTS = 6  # as `Components.outputs` has them
+NUM_OUTPUTS = 7  # as `Components.outputs` has them
 _NOTHING: Update = (_SKIP,) * NUM_OUTPUTS
 _READY: dict[str, Any] = {"submit_btn": True, "stop_btn": False}
 _BOX_READY: Any = gr.update(**_READY)
@@ -235,7 +235,7 @@ class Chat:
             yield _NOTHING
             return
         if not self._line.admit(owner):
-            yield (*_NOTHING[:3], status_html(TOO_MANY), *_NOTHING[4:])
+            yield _said(TOO_MANY)
             return
         over = self._running[page] = asyncio.Event()
         try:
@@ -262,25 +262,31 @@ class Chat:
             owner, conversation_id, len(turns), replace(turn, stopped=True)
         )
         thumbs = thumbs_of(turns, await self._kept.verdicts(owner)) if turns else []
+        starred = await self._kept.starred(owner)
         box: Any = gr.update(value="", submit_btn=False, stop_btn="Stop")
         try:
             run = run_turn(self._qa, self._library, self._line, turn, history_of(turns), options)
             async with aclosing(run) as states:
                 async for state in states:
                     turn = state
-                    starred = await self._kept.starred(owner)
+                    if not turn.stage:  # it is over: shown once it is kept
+                        continue
                     messages, *shown = _shown([*turns, turn], starred)
                     if box is not _SKIP:  # the first time, with the thumbs of who stays
                         messages = gr.update(value=messages, feedback_value=[*thumbs, None])
                     yield (box, messages, *shown, conversation_id)
                     box = _SKIP
+                    starred = await self._kept.starred(owner)
         finally:
             if turn.stage:
                 turn = replace(turn, stage="", stopped=True)
             keeping = self._kept.keep(owner, conversation_id, len(turns), turn)
             trouble = await asyncio.shield(keeping) or trouble
-        said = status_html(f"{status(turn)} It could not be kept: {trouble}") if trouble else _SKIP
-        yield (_BOX_READY, _SKIP, _SKIP, said, _SKIP, _SKIP)
+        shown = _shown([*turns, turn], starred)
+        if trouble:
+            told = status_html(f"{status(turn)} It could not be kept: {trouble}")
+            shown = (*shown[:3], told, *shown[4:])
+        yield (_BOX_READY, *shown, conversation_id)
 
     async def stop(
         self, conversation_id: str, turns: list[TurnView], request: gr.Request
@@ -310,7 +316,7 @@ class Chat:
         try:
             await self._kept.delete(owner_of(request), conversation_id)
         except PaperQAError as error:
-            return (*_NOTHING[:3], status_html(f"It was not deleted: {error}"), *_NOTHING[4:])
+            return _said(f"It was not deleted: {error}")
         return _emptied()
 
     async def _settled(self, request: gr.Request) -> None:
@@ -355,11 +361,11 @@ class Chat:
         conversation_id: str,
         turns: list[TurnView],
         request: gr.Request,
-    ) -> Any:
+    ) -> tuple[Any, Any]:
         """Put the paper that a link names on the reading list, or take it off; show its star."""
         verb, paper_id = parsed(command)
         if verb not in {"star", "unstar"}:
-            return _SKIP
+            return _SKIP, _SKIP
         owner = owner_of(request)
         with suppress(PaperQAError):  # it was removed in this moment
             if verb == "star":
@@ -367,7 +373,7 @@ class Chat:
             else:
                 await self._kept.unstar(owner, paper_id)
         turns = await self._kept.latest(owner, conversation_id, turns, _num_questions(messages))
-        return panel_html(turns, await self._kept.starred(owner))
+        return panels_html(turns, await self._kept.starred(owner))
 
     async def focus(self, command: str) -> tuple[Any, Any, Any]:
         """Narrow the next questions to one paper, or not any longer; show which one it is."""
@@ -400,10 +406,15 @@ def _about(options: AskOptions, paper_id: str) -> AskOptions:
     return replace(options, scope=replace(options.scope, paper_ids=(paper_id,)))
 
 
+def _said(words: str) -> Update:
+    """Return an update that says something in the status line, and leaves all else."""
+    return (*_NOTHING[:4], status_html(words), *_NOTHING[5:])
+
+
 def _shown(turns: list[TurnView], starred: frozenset[str]) -> Update:
-    """Return the chat, the panel, the status line and the state for ``turns``."""
+    """Return the chat, both parts of the panel, the status line and the state for ``turns``."""
     if not turns:
-        return [], EMPTY, status_html(""), turns
+        return [], EMPTY, "", status_html(""), turns
     messages: Messages = []
     for turn in turns:
         messages += [
@@ -411,7 +422,8 @@ def _shown(turns: list[TurnView], starred: frozenset[str]) -> Update:
             {"role": "assistant", "content": message(turn)},
         ]
     last = turns[-1]
-    return messages, panel_html(turns, starred), status_html(status(last), last.progress), turns
+    said = status_html(status(last), last.progress)
+    return messages, *panels_html(turns, starred), said, turns
 
 
 def _emptied() -> Update:

@@ -63,7 +63,7 @@ async def run_turn(
     """Yield the turn as it grows; its last state is over, answered or with an error."""
     turn = replace(turn, stage="Searching")
     yield turn
-    shown_at = time.monotonic()
+    shown, shown_at = turn, time.monotonic()
     try:
         async for progress in preparation.wait():
             yield replace(turn, stage=progress.text, progress=progress.share)
@@ -74,14 +74,15 @@ async def run_turn(
                 turn = _with_missing_papers(qa, advance(turn, event))
                 # Only claims come in a burst; after anything else the wait may be a long one.
                 is_late = time.monotonic() - shown_at >= _MIN_STEP_S
-                if is_late or not isinstance(event, Claim):
+                if (is_late or not isinstance(event, Claim)) and turn != shown:
                     yield turn
-                    shown_at = time.monotonic()
+                    shown, shown_at = turn, time.monotonic()
                 if isinstance(event, KeyPassages):  # the model is not asked before the next step
                     ticket = line.join()
                     stack.callback(ticket.leave)
                     async for before in ticket.wait():
-                        yield replace(turn, stage=f"Waiting for the model: {before} before you")
+                        shown = replace(turn, stage=f"Waiting for the model: {before} before you")
+                        yield shown
     except PaperQAError as error:
         can_retry = not isinstance(error, QuestionError)  # which would be the same again
         yield replace(turn, stage="", progress=None, error=str(error), can_retry=can_retry)

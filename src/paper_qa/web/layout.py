@@ -35,6 +35,7 @@ class Components:
     chat: gr.Chatbot
     box: gr.Textbox
     panel: gr.Markdown
+    earlier: gr.Markdown
     status: gr.Markdown
     turns: gr.State
     conversation: gr.Textbox
@@ -46,6 +47,7 @@ class Components:
             self.box,
             self.chat,
             self.panel,
+            self.earlier,
             self.status,
             self.turns,
             self.conversation,
@@ -110,7 +112,11 @@ def lay_out(
         # Before the other tabs listen to `act`: a page hears its listeners one after the other.
         # Of two stars in quick succession none is dropped.
         starred = hidden.act.change(
-            chat.star, [hidden.act, *parts.talk], parts.panel, trigger_mode="multiple", **_QUICK
+            chat.star,
+            [hidden.act, *parts.talk],
+            [parts.panel, parts.earlier],
+            trigger_mode="multiple",
+            **_QUICK,
         )
         shown = [hidden.focused, focus, parts.box]
         hidden.act.change(chat.focus, hidden.act, shown, **_QUICK)
@@ -129,6 +135,7 @@ def lay_out(
     _wire_conversations(chat, parts, hidden, arrived, runs, new, side)
     _wire_comment(thumbs, parts, comment)
     starred.then(reading.show, None, refresh, **_QUICK)
+    _keep_progress_in(blocks, hidden.focused)
 
 
 def _hidden() -> Hidden:
@@ -137,6 +144,16 @@ def _hidden() -> Hidden:
         for name in ("act", "open", "summarise", "focused")
     )
     return Hidden(*boxes)
+
+
+def _keep_progress_in(blocks: gr.Blocks, quiet: gr.Textbox) -> None:
+    """Let Gradio tell one component only of what goes on: it has none of our own to show.
+
+    It would tell every output of any event, at every step of each, which takes a browser longer
+    than showing the step.
+    """
+    for action in blocks.fns.values():
+        action.show_progress_on = [quiet]
 
 
 def _sidebar() -> Sidebar:
@@ -169,10 +186,12 @@ def _ask_tab() -> tuple[Components, Comment, gr.Markdown, list[Any]]:
             filters = narrowing()
         with gr.Column(scale=2, min_width=320, elem_id="src-col"):
             gr.Markdown("## Sources", elem_id="src-title")
-            panel = gr.Markdown(EMPTY, elem_id="sources", latex_delimiters=DELIMITERS)
+            with gr.Column(elem_id="sources"):
+                panel = gr.Markdown(EMPTY, latex_delimiters=DELIMITERS)
+                earlier = gr.Markdown(latex_delimiters=DELIMITERS)
     # In a box and not in a state: it outlives a restart of the server, with the page.
     conversation = gr.Textbox(elem_id="conversation", label="Conversation", visible="hidden")
-    parts = Components(chatbot, box, panel, state, gr.State([]), conversation)
+    parts = Components(chatbot, box, panel, earlier, state, gr.State([]), conversation)
     return parts, comment, focus, filters
 
 

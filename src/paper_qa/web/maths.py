@@ -7,6 +7,7 @@ a dollar sign is never a delimiter there, so prices stay prices.
 import html
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 Kind = Literal["text", "inline", "display"]
@@ -95,6 +96,7 @@ def _balanced(tex: str) -> bool:
     return depth == 0 and not re.search(r"(?<!\\)(?:\\\\)*\\$", tex)
 
 
+@lru_cache(maxsize=512)  # every step of an answer shows the same titles and passages again
 def inline_html(text: str) -> str:
     """Return ``text`` as HTML that holds emphasis and formulas, and nothing else of its own."""
     return "".join(piece_html(piece) for piece in split_math(text))

@@ -7,6 +7,7 @@ cleans it again. The text in it is escaped by `maths`, so a paper can put no mar
 import html
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from paper_qa.domain import Paper, Reference
@@ -24,19 +25,33 @@ EMPTY = (
 )
 
 
-def panel_html(turns: Sequence[TurnView], starred: Collection[str] = ()) -> str:
-    """Return the whole panel, the newest turn first and open; what is starred has a full star."""
+def panels_html(turns: Sequence[TurnView], starred: Collection[str] = ()) -> tuple[str, str]:
+    """Return the panel in two parts: what changes while an answer is written, and the rest.
+
+    The page draws a part anew when it changes. The turn before moves to the rest once the new one
+    is over, so that nobody waits for it.
+    """
+    is_over = not (turns and turns[-1].stage)
+    since = max(len(turns) - (1 if is_over else 2), 0)
+    rest = "".join(_turn_html(n, turns[n], starred) for n in range(since - 1, -1, -1))
+    return panel_html(turns, starred, since=since), f'<div class="panel">{rest}</div>' * bool(rest)
+
+
+def panel_html(turns: Sequence[TurnView], starred: Collection[str] = (), *, since: int = 0) -> str:
+    """Return the turns of the panel, the newest first and open; what is starred has a full star."""
     if not turns:
         return EMPTY
     last = len(turns) - 1
     blocks = [
         _turn_html(index, turns[index], starred, is_open=index == last)
-        for index in range(last, -1, -1)
+        for index in range(last, since - 1, -1)
     ]
     return f'<div class="panel">{"".join(blocks)}</div>'
 
 
-def _turn_html(index: int, turn: TurnView, starred: Collection[str], *, is_open: bool) -> str:
+def _turn_html(
+    index: int, turn: TurnView, starred: Collection[str], *, is_open: bool = False
+) -> str:
     cards, read = _cards(index, turn, starred)
     number = len(cards) or len(read)
     count = f"{number} {'source' if number == 1 else 'sources'}" if number else ""
@@ -152,6 +167,7 @@ def actions_html(paper: Paper, *, is_starred: bool, unstar: str = "★ On your r
     return f'<div class="acts">{links}</div>'
 
 
+@lru_cache(maxsize=512)
 def head_html(paper: Paper, label: str = "", *, has_link: bool = True) -> str:
     """Return the title and what is known about a paper."""
     number = f'<span class="num">{label}</span> ' if label else ""
@@ -194,13 +210,18 @@ def marked_html(text: str, marks: Sequence[Mark]) -> str:
     Where marks overlap, the words carry both: ``<mark class="c0 c2">`` is cited by the first
     marker of the message and by the third.
     """
+    return _marked_html(text, tuple(marks))
+
+
+@lru_cache(maxsize=512)  # every step of an answer shows the abstracts again
+def _marked_html(text: str, marks: tuple[Mark, ...]) -> str:
     pieces = split_math(text)
-    marks = [_widened(mark, pieces, len(text)) for mark in marks]
-    borders = {0, len(text), *(border for mark in marks for border in (mark.start, mark.end))}
+    widened = [_widened(mark, pieces, len(text)) for mark in marks]
+    borders = {0, len(text), *(border for mark in widened for border in (mark.start, mark.end))}
     parts: list[str] = []
     for start, end in pairwise(sorted(borders)):
         part = _slice_html(pieces, start, end)
-        covering = [mark for mark in marks if mark.start <= start and end <= mark.end]
+        covering = [mark for mark in widened if mark.start <= start and end <= mark.end]
         parts.append(_mark_html(part, covering) if covering else part)
     return "".join(parts)
 
