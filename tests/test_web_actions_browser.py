@@ -9,11 +9,11 @@ from playwright.sync_api import Browser, BrowserContext, Locator, expect
 
 from paper_qa.domain import AS_CONFIGURED, Claim, KeyPassages, Paper, Stage
 from scripted_qa import play, quote_of
-from web_browser import ChatPage, Site, chat_page, window
+from web_browser import BROWSER_TEST, ChatPage, Site, chat_page, window
 from web_papers import ENGINE, GRAPHS, PAPERS, VIDEO, claims
 
 pytest_plugins = ["chat_windows"]
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = BROWSER_TEST
 
 
 def card_link(chat: ChatPage, label: str, name: str) -> Locator:
@@ -233,7 +233,7 @@ def test_who_has_to_wait_for_the_model_sees_how_many_are_before_them(
     one, two = claims()
     *found, _, _, answer = play("How?", PAPERS, [one, two])
     site.qa.events = [*found, KeyPassages((one,)), Stage("Writing"), one, two, answer]
-    site.qa.pause_s = 1.0
+    site.qa.pause_s = 2.0
     with ExitStack() as stack:
         pages = []
         for _ in range(3):

@@ -15,10 +15,10 @@ from paper_qa.llm.model_files import read_models
 from paper_qa.qa import PaperQA
 from paper_qa.settings import load_settings
 from scripted_qa import ScriptedQA, play, quote_of, reference_to
-from web_browser import ChatPage, chat_page, chromium, served, serving, window
+from web_browser import BROWSER_TEST, ChatPage, chat_page, chromium, served, serving, window
 from web_papers import ALIGN, ENGINE, EVIL, GRAPHS, HOSTILE, PAPERS, STRONG, VIDEO, claims
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = BROWSER_TEST
 
 QUESTION = "How does Momentor get its training data?"
 

@@ -13,11 +13,11 @@ from paper_qa.domain import Turn
 from paper_qa.qa import PaperQA
 from paper_qa.user_data import FILE_NAME, UserData
 from scripted_qa import ScriptedQA, play
-from web_browser import ChatPage, Site, chat_page, served
+from web_browser import BROWSER_TEST, ChatPage, Site, chat_page, served
 from web_papers import PAPERS, claims
 
 pytest_plugins = ["chat_windows", "seed_library"]
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = BROWSER_TEST
 
 QUESTION = "How does Momentor get its training data?"
 IN_CONVERSATION = re.compile(r"/\?c=[0-9a-f]{32}$")
@@ -280,7 +280,7 @@ def test_to_open_another_conversation_ends_the_answer_that_is_under_way(
     chat.open(site.url).ask("Before?")
     chat.page.get_by_role("button", name="New chat").click()
     expect(chat.answers).to_have_count(0)
-    site.qa.pause_s = 0.4
+    site.qa.pause_s = 3.0
     chat.send("Under way?")
     chat.open_sidebar()
     expect(chat.talks).to_have_count(2)

@@ -17,11 +17,11 @@ from paper_qa.errors import LibraryError
 from paper_qa.qa import PaperQA
 from scripted_qa import ScriptedQA, play
 from test_web_browser import CONTRASTS
-from web_browser import ChatPage, chat_page, chromium, served, window
+from web_browser import BROWSER_TEST, ChatPage, chat_page, chromium, served, window
 from web_papers import GRAPHS, HOSTILE, PAPERS, claims
 
 pytest_plugins = ["seed_library"]
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = BROWSER_TEST
 
 AXE = os.environ.get("CHAT_AXE", "")
 MOMENTOR = "Momentor: Advancing Video Large Language Model with Fine-Grained Temporal Reasoning"

@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from test_web_browser import CONTRASTS
-from web_browser import ChatPage, Site, chat_page, window
+from web_browser import BROWSER_TEST, ChatPage, Site, chat_page, window
 
 pytest_plugins = ["chat_windows"]
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = BROWSER_TEST
 
 AXE = os.environ.get("CHAT_AXE", "")
 TABS = ("Ask", "Papers", "Reading list", "Settings")

@@ -85,14 +85,6 @@ class Papers:
         self._data = data
         self._catalogue = Catalogue(qa)
 
-    async def show(
-        self, num_rows: float | None, request: gr.Request, *fields: str | None
-    ) -> AsyncGenerator[Update]:
-        """Show what is asked for, as many rows of it as were on show."""
-        length = int(num_rows or STEP)
-        async for update in self._shown(asked_for(*fields), length, owner_of(request)):
-            yield update
-
     async def show_more(
         self, num_rows: float | None, request: gr.Request, *fields: str | None
     ) -> AsyncGenerator[Update]:
@@ -101,15 +93,26 @@ class Papers:
         async for update in self._shown(asked_for(*fields), length, owner_of(request)):
             yield update
 
-    async def change(
-        self, shown: str | None, request: gr.Request, *fields: str | None
+    async def show(
+        self,
+        shown: str | None,
+        num_rows: float | None,
+        event: gr.EventData,
+        request: gr.Request,
+        *fields: str | None,
     ) -> AsyncGenerator[Update]:
-        """Show what is asked for from its beginning, if it is not what is shown."""
+        """Show what is asked for from its beginning, if it is not what is shown.
+
+        Where the tab is opened it is shown again, as many rows of it as were on show: there may be
+        other papers now.
+        """
         asked = asked_for(*fields)
-        if asked.key == shown:  # our own updates are changes too
+        is_same = asked.key == shown
+        if is_same and not isinstance(event.target, gr.Tab):  # our own updates are changes too
             yield _NOTHING
             return
-        async for update in self._shown(asked, STEP, owner_of(request)):
+        length = int(num_rows or STEP) if is_same else STEP
+        async for update in self._shown(asked, length, owner_of(request)):
             yield update
 
     async def act(self, command: str, request: gr.Request) -> AsyncGenerator[Update]:
@@ -177,15 +180,14 @@ def papers_tab(papers: Papers, act: gr.Textbox, tabs: Any) -> None:
     with gr.Column(elem_id="papers", elem_classes="narrow") as column:
         fields = _fields()
     rows = [fields.num_rows, *fields.inputs]
-    if isinstance(column.parent, gr.Tab):
-        column.parent.select(papers.show, rows, fields.outputs, **_EVENT)
     fields.more.click(papers.show_more, rows, fields.outputs, **_EVENT)
     # Changes, since a `Textbox` calls only keys that are pressed input: a paste would do nothing.
     # One listener for all of them: what was found for an earlier wish never comes after a later's.
+    typed = [field.change for field in (fields.text, fields.order, fields.first, fields.last)]
     gr.on(
-        [field.change for field in (fields.text, fields.order, fields.first, fields.last)],
-        papers.change,
-        [fields.shown, *fields.inputs],
+        [column.parent.select, *typed] if isinstance(column.parent, gr.Tab) else typed,
+        papers.show,
+        [fields.shown, *rows],
         fields.outputs,
         trigger_mode="always_last",
         **_EVENT,

@@ -49,8 +49,15 @@ def narrowing() -> list[Any]:
         )
         said = gr.Markdown(elem_id="narrowing-said")
     fields: list[Any] = [first, last, author, venue, sources]
-    for field in fields:
-        field.change(_said, fields, [fold, said], **_PRIVATE)
+    # One listener for all: what is said of an earlier change never comes after a later one's.
+    gr.on(
+        [field.change for field in fields],
+        _said,
+        fields,
+        [fold, said],
+        trigger_mode="always_last",
+        **_PRIVATE,
+    )
     return fields
 
 

@@ -408,17 +408,38 @@ document.addEventListener("scroll", placePreview, { capture: true, passive: true
 
 // ---- the question box ------------------------------------------------------------------------------
 
-function refuseBlank(event) {
+let sent = null; // the question that is on its way, until it is in the conversation
+
+const numAsked = () => byId("chat").querySelectorAll(".user-row").length;
+
+function clearSent() {
+  // Once in a while Gradio puts back into the box what was sent and is in the conversation.
+  if (!sent || numAsked() <= sent.before) return;
+  const { words } = sent;
+  sent = null;
+  setTimeout(() => {
+    const box = document.querySelector("#box textarea");
+    if (box.value !== words) return; // cleared, or something new is being typed
+    box.value = "";
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+  }, 200);
+}
+
+function onSend(event) {
   const isEnter = event.type === "keydown" && event.key === "Enter" && !event.shiftKey;
   const isSend = event.type === "click" && event.target.closest("#box .submit-button");
   if (!isSend && !(isEnter && event.target.matches("#box textarea"))) return;
-  if (document.querySelector("#box textarea").value.trim()) return;
+  const words = document.querySelector("#box textarea").value;
+  if (words.trim()) {
+    sent = { words, before: numAsked() };
+    return;
+  }
   event.preventDefault();
   event.stopImmediatePropagation();
 }
 
-document.addEventListener("keydown", refuseBlank, { capture: true });
-document.addEventListener("click", refuseBlank, { capture: true });
+document.addEventListener("keydown", onSend, { capture: true });
+document.addEventListener("click", onSend, { capture: true });
 
 // ---- copies are plain text ------------------------------------------------------------------------
 
@@ -498,6 +519,7 @@ function refresh() {
   nameLinks();
   keepFolds();
   nameControls();
+  clearSent();
 }
 
 let isQueued = false;
