@@ -453,15 +453,26 @@ def test_the_real_clock_is_in_utc(tmp_path: Path) -> None:
     user_data.close()
 
 
-def test_papers_taken_off_are_gone_with_their_notes(user_data: UserData) -> None:
-    user_data.star(ME, make_paper(1))
+def test_papers_taken_off_come_back_with_their_notes_and_as_the_newest(
+    user_data: UserData,
+) -> None:
+    for number in (1, 2, 3):
+        user_data.star(ME, make_paper(number))
     user_data.annotate(ME, "m1", "mine")
-    user_data.unstar(ME, "m1")
-    user_data.unstar(ME, "m1")
+    for _ in range(2):
+        user_data.unstar(ME, "m1")
+    user_data.unstar(ME, "m2")
 
+    assert [saved.paper.id for saved in user_data.reading_list(ME)] == ["m3"]
+    assert user_data.starred(ME) == {"m3"}
+    with pytest.raises(UnknownItemError):
+        user_data.annotate(ME, "m1", "other")
+
+    user_data.star(ME, make_paper(2))
     user_data.star(ME, make_paper(1))
 
-    assert [saved.note for saved in user_data.reading_list(ME)] == [""]
+    found = [(saved.paper.id, saved.note) for saved in user_data.reading_list(ME)]
+    assert sorted(found) == [("m1", "mine"), ("m2", ""), ("m3", "")]
 
 
 def test_a_changed_mind_replaces_feedback_and_it_can_be_withdrawn(user_data: UserData) -> None:

@@ -1,50 +1,33 @@
-"""How the page looks, on screens of all sizes, and what axe has to say about it.
-
-Set CHAT_AXE to a copy of axe.min.js to have it checked.
-"""
-
-import os
-from pathlib import Path
+"""How the page looks, on screens of all sizes, and what axe has to say about it."""
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from test_web_browser import CONTRASTS
-from web_browser import BROWSER_TEST, ChatPage, Site, chat_page, window
+from web_browser import BROWSER_TEST, Site, chat_page, violations, window
 
 pytest_plugins = ["chat_windows"]
 pytestmark = BROWSER_TEST
 
-AXE = os.environ.get("CHAT_AXE", "")
 TABS = ("Ask", "Papers", "Reading list", "Settings")
-FOUND = """async () => {
-  const found = await axe.run(document, {resultTypes: ["violations"]});
-  return found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(" | ")}`);
-}"""
 
 
-def violations(chat: ChatPage) -> list[str]:
-    chat.page.evaluate(Path(AXE).read_text())
-    return chat.page.evaluate(FOUND)
-
-
-@pytest.mark.skipif(not AXE, reason="needs CHAT_AXE=…/axe.min.js")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_has_nothing_to_say(chromium_browser: Browser, site: Site, scheme: str) -> None:
     with window(chromium_browser, color_scheme=scheme) as context, chat_page(context) as chat:
         chat.open(site.url)
-        assert violations(chat) == []
+        assert violations(chat.page) == []
         chat.ask("How?")
         chat.card(0, "2").get_by_role("link", name="Ask about this paper").click()
         chat.page.get_by_role("button", name="Like", exact=True).click()
         expect(chat.page.get_by_role("textbox", name="What was good")).to_be_visible()
         chat.page.locator("#narrowing > button").click()
-        assert violations(chat) == []
+        assert violations(chat.page) == []
         chat.manage()
         chat.page.wait_for_timeout(500)  # what fades in has less contrast
-        assert violations(chat) == []
+        assert violations(chat.page) == []
         chat.show_tab("Settings")
-        assert violations(chat) == []
+        assert violations(chat.page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,19 @@ BROWSER_TEST = [pytest.mark.browser, pytest.mark.timeout(240), pytest.mark.flaky
 SCREENSHOTS = os.environ.get("CHAT_SCREENSHOTS")
 PATIENCE_MS = int(os.environ.get("CHAT_PATIENCE_MS", "60000"))
 """For machines that are busy with something else; nothing ever waits this long on an idle one."""
+
+AXE = resources.files("axe_playwright_python") / "axe.min.js"
+VIOLATIONS = """async () => {
+  const found = await axe.run(document, {resultTypes: ["violations"]});
+  return found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(" | ")}`);
+}"""
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe finds on a page that not everybody can use."""
+    # Through the debugger: the page's own policy lets no other script in.
+    page.evaluate(AXE.read_text("utf-8"))
+    return page.evaluate(VIOLATIONS)
 
 
 @contextmanager

@@ -8,6 +8,8 @@ from paper_qa.domain import Paper
 from paper_qa.user_data.errors import UnknownItemError
 from paper_qa.user_data.serial import Serial, read_time, time_text
 
+# What is no longer listed but has a note has '' in place of the time.
+
 
 @dataclass(frozen=True, slots=True)
 class Saved:
@@ -22,24 +24,33 @@ _PAPER = Serial(Paper)
 
 
 def star(connection: sqlite3.Connection, owner: str, paper: Paper, now: datetime) -> None:
-    """Add a paper; of one that is there already, the note and the time stay."""
+    """Add a paper; of one that is there already, the note and the time stay.
+
+    One that was removed comes back with its note.
+    """
     connection.execute(
         "INSERT INTO saved (owner, paper_id, title, saved_at, content) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (owner, paper_id) DO UPDATE "
-        "SET title = excluded.title, content = excluded.content",
+        "SET title = excluded.title, content = excluded.content, "
+        "saved_at = CASE saved_at WHEN '' THEN excluded.saved_at ELSE saved_at END",
         (owner, paper.id, paper.name, time_text(now), _PAPER.write(paper)),
     )
 
 
 def unstar(connection: sqlite3.Connection, owner: str, paper_id: str) -> None:
-    """Remove a paper and its note; one that is not there is no error."""
-    connection.execute("DELETE FROM saved WHERE owner = ? AND paper_id = ?", (owner, paper_id))
+    """Remove a paper; one that is not there is no error. A note stays, for when it comes back."""
+    connection.execute(
+        "DELETE FROM saved WHERE owner = ? AND paper_id = ? AND note = ''", (owner, paper_id)
+    )
+    connection.execute(
+        "UPDATE saved SET saved_at = '' WHERE owner = ? AND paper_id = ?", (owner, paper_id)
+    )
 
 
 def annotate(connection: sqlite3.Connection, owner: str, paper_id: str, note: str) -> None:
     """Set the note of a paper, '' for none; raise if it is not in the list."""
     cursor = connection.execute(
-        "UPDATE saved SET note = ? WHERE owner = ? AND paper_id = ?",
+        "UPDATE saved SET note = ? WHERE owner = ? AND paper_id = ? AND saved_at <> ''",
         (note.strip(), owner, paper_id),
     )
     if not cursor.rowcount:
@@ -48,7 +59,9 @@ def annotate(connection: sqlite3.Connection, owner: str, paper_id: str, note: st
 
 def read_ids(connection: sqlite3.Connection, owner: str) -> frozenset[str]:
     """Return the ids of the papers."""
-    rows = connection.execute("SELECT paper_id FROM saved WHERE owner = ?", (owner,))
+    rows = connection.execute(
+        "SELECT paper_id FROM saved WHERE owner = ? AND saved_at <> ''", (owner,)
+    )
     return frozenset(paper_id for (paper_id,) in rows)
 
 
@@ -56,7 +69,7 @@ def read_list(connection: sqlite3.Connection, owner: str) -> list[Saved]:
     """Return the papers, newest first."""
     rows = connection.execute(
         "SELECT paper_id, title, note, saved_at, content FROM saved "
-        "WHERE owner = ? ORDER BY saved_at DESC, number DESC",
+        "WHERE owner = ? AND saved_at <> '' ORDER BY saved_at DESC, number DESC",
         (owner,),
     )
     return [

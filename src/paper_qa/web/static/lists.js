@@ -59,19 +59,6 @@ function keepFocus() {
   element.focus({ preventScroll: element.matches("summary") });
 }
 
-document.addEventListener(
-  "click",
-  (event) => {
-    const link = event.target.closest?.("#reading a.act.unstar");
-    const note = link?.closest(".saved")?.querySelector("textarea");
-    if (!note?.value.trim()) return;
-    if (confirm("Remove this paper and your note on it?")) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-  },
-  { capture: true },
-);
-
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a.act");
   if (!link) return;
@@ -79,6 +66,7 @@ document.addEventListener("click", (event) => {
   if (verb === "star") showStar(subject, STARRED);
   if (verb === "unstar") {
     if (link.closest("#reading")) afterRemoval(link);
+    say("Removed. A note you made comes back with the paper.");
     showStar(subject, STAR);
   }
   if (verb === "similar" || verb === "library") afterListing();

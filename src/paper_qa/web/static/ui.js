@@ -409,17 +409,18 @@ document.addEventListener("scroll", placePreview, { capture: true, passive: true
 // ---- the question box ------------------------------------------------------------------------------
 
 let sent = null; // the question that is on its way, until it is in the conversation
+let numInputs = 0; // what was typed or pasted since the page was opened
 
 const numAsked = () => byId("chat").querySelectorAll(".user-row").length;
 
 function clearSent() {
   // Once in a while Gradio puts back into the box what was sent and is in the conversation.
   if (!sent || numAsked() <= sent.before) return;
-  const { words } = sent;
+  const { words, inputs } = sent;
   sent = null;
   setTimeout(() => {
     const box = document.querySelector("#box textarea");
-    if (box.value !== words) return; // cleared, or something new is being typed
+    if (box.value !== words || numInputs !== inputs) return; // cleared, or typed anew
     box.value = "";
     box.dispatchEvent(new Event("input", { bubbles: true }));
   }, 200);
@@ -431,13 +432,16 @@ function onSend(event) {
   if (!isSend && !(isEnter && event.target.matches("#box textarea"))) return;
   const words = document.querySelector("#box textarea").value;
   if (words.trim()) {
-    sent = { words, before: numAsked() };
+    sent = { words, before: numAsked(), inputs: numInputs };
     return;
   }
   event.preventDefault();
   event.stopImmediatePropagation();
 }
 
+document.addEventListener("input", (event) => {
+  if (event.target.matches?.("#box textarea")) numInputs += 1;
+});
 document.addEventListener("keydown", onSend, { capture: true });
 document.addEventListener("click", onSend, { capture: true });
 
