@@ -270,6 +270,25 @@ def test_no_paper_is_named_by_a_topic_or_by_another_question(seed_parts: Parts, 
     assert seed_parts.retriever.resolve(understood) == understood
 
 
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("Compare Momentor and defenses against backdoor attacks on language models", "Momentor"),
+        ("momentor versus decision making with diffusion models", "Momentor"),
+        ("What is the difference between backdoor attacks and PlanDQ?", "PlanDQ"),
+    ],
+)
+def test_a_paper_that_a_comparison_names_is_among_those_compared(
+    seed_parts: Parts, question: str, first: str
+):
+    """The question as a whole is nearer to papers on its other side."""
+    hits = seed_parts.retriever.rank(understand(question))
+
+    assert hits[0].paper.title.startswith(first)
+    assert not hits[1].paper.title.startswith(first)
+    assert hits[0].score == 1.0
+
+
 def test_a_summary_of_a_topic_is_of_several_papers(seed_parts: Parts):
     assert len(ranked(seed_parts, "Summarize offline reinforcement learning")) > 3
 

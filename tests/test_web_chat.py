@@ -237,6 +237,32 @@ def test_after_a_restart_of_the_server_the_turns_come_back_by_the_conversation(
     assert [turn.question for turn in turns] == ["What is $k$-WL?", "And?"]
 
 
+def test_what_another_tab_has_added_to_a_conversation_stays_in_it(data: UserData) -> None:
+    chat, qa = chat_about(data)
+    messages, conversation_id, turns = after(chat.ask("First?", *NEW, Visit(), *UNSET))
+    talk = (messages, conversation_id, turns)
+    after(chat.ask("There?", *talk, Visit(ME, "another"), *UNSET))
+
+    _, _, shown = after(chat.ask("Here?", *talk, Visit(), *UNSET))
+
+    asked = ["First?", "There?", "Here?"]
+    assert [turn.question for turn in shown] == asked
+    kept = data.conversation(ME, conversation_id).exchanges
+    assert [exchange.question for exchange in kept] == asked
+    assert [turn.content for turn in qa.asked[-1][1][::2]] == asked[:2]
+
+
+def test_a_new_chat_is_about_all_papers_again(data: UserData) -> None:
+    chat, _ = chat_about(data)
+
+    about = asyncio.run(chat.focus(f"about/{GRAPHS.id}/1"))
+    paper_id, shown, box = asyncio.run(chat.unfocus())
+
+    assert about[0] == GRAPHS.id
+    assert (paper_id, shown) == ("", "")
+    assert box["placeholder"] == "Ask about the papers"
+
+
 def test_another_person_gets_nothing_by_the_id_of_a_conversation(data: UserData) -> None:
     chat, qa = chat_about(data)
     messages, conversation_id, _ = after(chat.ask("How?", *NEW, Visit(), *UNSET))

@@ -187,7 +187,8 @@ class AnswerInProgress:
         if reason == "not_in_abstract" and nearest:
             text = f"“{_short_title(nearest[0])}” is here, but its abstract does not say this."
         if self.task.num_admitted is not None and reason != "language":
-            self.notes.append(f"the filters leave {_papers(self.task.num_admitted)}")
+            if not self.task.question.options.scope.only_paper_id:
+                self.notes.append(f"the filters leave {_papers(self.task.num_admitted)}")
             if reason == "no_evidence":
                 text = NOT_WITHIN if self.task.num_admitted else NO_PAPER_ADMITTED
         return self._answer(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from paper_qa.domain import Citation, Claim, Paper, Reference, Span
+from paper_qa.domain import Answer, Citation, Claim, Paper, Reference, Span
 from paper_qa.sentences import outside_maths
 
 _FOREIGN_MARKER = re.compile(r"\[(\d+)\]")
@@ -70,6 +70,11 @@ def compose(claims: Sequence[Claim], *, as_list: bool, by_paper: bool = False) -
 
 def _first_cited(claim: Claim) -> str:
     return claim.citations[0].paper_id if claim.citations else ""
+
+
+def see_heading(answer: Answer) -> str:
+    """Say what the papers are that an abstention names, which may be far from the question."""
+    return "Closest" if answer.abstain_reason == "no_evidence" else "Worth opening"
 
 
 def without_stop(sentence: str) -> str:

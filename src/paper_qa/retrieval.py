@@ -86,7 +86,7 @@ class HybridRetriever(BaseRetriever):
     def rank(self, question: Question, *, k: int | None = None) -> list[ScoredPaper]:
         """Return the ``k`` best papers in the question's scope, best first.
 
-        Before them comes one that was named. Scores are on the scale of the whole library: where
+        Before them come those that were named. Scores are on the scale of the whole library: where
         none is high, a better paper is outside the scope.
 
         Raises:
@@ -94,7 +94,7 @@ class HybridRetriever(BaseRetriever):
         """
         scope = question.options.scope
         admitted = None if scope.is_open else self._library.admitted(scope)
-        named = [question.paper_id] if question.paper_id else []
+        named = [question.paper_id] if question.paper_id else self._compared(question)
         if admitted is not None and not admitted:
             return []
         k = k or _num_wanted(question)
@@ -175,6 +175,22 @@ class HybridRetriever(BaseRetriever):
             self._library.paper(name)  # raises, and says which ones are alike
         return question
 
+    def _compared(self, question: Question) -> list[str]:
+        """Return the papers that a comparison names, by what their titles begin with (``Name: …``).
+
+        As a whole the question may be much nearer to the other papers that it compares.
+        """
+        if question.kind != "compare":
+            return []
+        text = question.query.casefold()
+        hits = [key for key, _ in self._library.keyword_search(text, NUM_CANDIDATES)]
+        return [
+            paper.id
+            for paper in self._library.papers(hits)
+            if (head := _head(paper)) and re.search(rf"\b{re.escape(head)}\b", text)
+            if question.options.scope.admits(paper)
+        ]
+
     def _names(self, query: str, others: Sequence[str]) -> dict[str, float]:
         """Return the share of the names in a query that each paper has, if any has one.
 
@@ -227,6 +243,12 @@ def _by_paper(hits: Sequence[tuple[str, float]]) -> dict[str, float]:
     for passage_id, cosine in hits:
         best.setdefault(paper_id_of(passage_id), cosine)
     return best
+
+
+def _head(paper: Paper) -> str:
+    """Return the name that a title begins with; '' if there is none but ordinary words."""
+    head, colon, _ = paper.title.casefold().partition(":")
+    return head.strip() if colon and num_tokens(head) - NUM_MARKS > 1 else ""
 
 
 def _about(paper: Paper, question: Question) -> Question:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from paper_qa.citing import see_heading
 from paper_qa.domain import COMPUTED, Answer, Claim, Paper, Reference, ScoredPaper
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ def references(answer: Answer, *, quotes: bool = False) -> str:
     if answer.references:
         return "\n".join(["References", *_cited(answer, quotes=quotes)])
     if answer.see:
-        return "\n".join(["Worth opening", *(f"- {described(paper)}" for paper in answer.see)])
+        return "\n".join([see_heading(answer), *(f"- {described(paper)}" for paper in answer.see)])
     return ""
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 
 from paper_qa.bibtex import ascii_text, entries
+from paper_qa.citing import see_heading
 from paper_qa.domain import Answer, Paper, Reference
 from paper_qa.user_data.conversations import Conversation, Exchange
 from paper_qa.user_data.markdown import escaped, link, no_block, paragraphs
@@ -118,7 +119,7 @@ def _answer(answer: Answer) -> Iterator[str]:
         yield "References:"
         yield "\n".join(f"- \\[{item.number}\\] {_described(item)}" for item in answer.references)
     if answer.see:
-        yield "Worth opening:"
+        yield f"{see_heading(answer)}:"
         yield "\n".join(f"- {_described(item)}" for item in answer.see)
 
 

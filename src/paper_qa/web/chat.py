@@ -210,8 +210,11 @@ class Chat:
         """Answer at the end, or at the message of this index: there, without words, as before."""
         owner = owner_of(request)
         turns = await self._kept.latest(owner, conversation_id, turns, _num_questions(messages))
-        question, place = words.strip(), len(turns)
-        if index is not None:
+        question = words.strip()
+        if index is None:
+            turns = await self._kept.grown(owner, conversation_id, turns)
+            place = len(turns)
+        else:
             place = _num_questions(messages[: index if isinstance(index, int) else index[0]])
             question = (question or turns[place].question) if place < len(turns) else ""
         if not question:
@@ -374,6 +377,10 @@ class Chat:
                 await self._kept.unstar(owner, paper_id)
         turns = await self._kept.latest(owner, conversation_id, turns, _num_questions(messages))
         return panels_html(turns, await self._kept.starred(owner))
+
+    async def unfocus(self) -> tuple[Any, Any, Any]:
+        """Let the next questions be about all papers."""
+        return await self.focus("everything")
 
     async def focus(self, command: str) -> tuple[Any, Any, Any]:
         """Narrow the next questions to one paper, or not any longer; show which one it is."""

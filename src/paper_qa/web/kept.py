@@ -43,6 +43,14 @@ class Kept:
             return turns
         return await self.turns(owner, conversation_id) or turns
 
+    async def grown(
+        self, owner: str, conversation_id: str, turns: list[TurnView]
+    ) -> list[TurnView]:
+        """Return the turns with those that were added to them elsewhere, in another tab."""
+        kept = await self.turns(owner, conversation_id) or []
+        has_grown = [turn.id for turn in kept[: len(turns)]] == [turn.id for turn in turns]
+        return [*turns, *kept[len(turns) :]] if has_grown else turns
+
     async def keep(self, owner: str, conversation_id: str, place: int, turn: TurnView) -> str:
         """Keep a turn as the last of its conversation; return what went wrong, or nothing."""
         if not owner:

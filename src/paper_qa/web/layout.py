@@ -133,6 +133,7 @@ def lay_out(
     blocks.load(reading.show, None, refresh, **_QUICK)
     runs = _wire_questions(chat, parts, hidden, given)
     _wire_conversations(chat, parts, hidden, arrived, runs, new, side)
+    new.click(chat.unfocus, None, shown, **_QUICK)
     _wire_comment(thumbs, parts, comment)
     starred.then(reading.show, None, refresh, **_QUICK)
     _keep_progress_in(blocks, hidden.focused)
@@ -295,4 +296,4 @@ def _wire_comment(thumbs: Thumbs, parts: Components, comment: Comment) -> None:
     parts.chat.like(thumbs.judge, parts.talk, shown, **_QUICK)
     given = [comment.words, comment.judged, *parts.talk]
     for saved in (comment.send.click, comment.words.submit):
-        saved(thumbs.comment, given, shown, **_QUICK)
+        saved(thumbs.comment, given, [*shown, parts.status], **_QUICK)

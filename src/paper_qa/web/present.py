@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from paper_qa.citing import with_markers
+from paper_qa.citing import see_heading, with_markers
 from paper_qa.domain import (
     COMPUTED,
     AbstainReason,
@@ -67,7 +67,7 @@ def _sentence(text: str) -> str:
 def _abstention(answer: Answer) -> list[str]:
     lines = [f"**{_KIND_OF_ABSTENTION[answer.abstain_reason]}**", "", chat_text(answer.text)]
     if answer.see:
-        lines += ["", "Worth opening:", ""]
+        lines += ["", f"{see_heading(answer)}:", ""]
         lines += [f"- [{letter}] {_named(item)}" for letter, item in lettered(answer.see)]
     return [_notice(lines)]
 

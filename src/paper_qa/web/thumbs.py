@@ -13,6 +13,7 @@ from paper_qa.errors import PaperQAError
 from paper_qa.user_data import Feedback
 from paper_qa.web.conversation import Asker
 from paper_qa.web.kept import Kept
+from paper_qa.web.present import status_html
 from paper_qa.web.turn import TurnView, history_of
 from paper_qa.web.visitor import owner_of
 
@@ -70,20 +71,20 @@ class Thumbs:
         conversation_id: str,
         turns: list[TurnView],
         request: gr.Request,
-    ) -> Shown:
-        """Add a comment to the thumb that was given last."""
+    ) -> tuple[Any, ...]:
+        """Add a comment to the thumb that was given last, and say so in the status line."""
         owner = owner_of(request)
         turns = await self._kept.latest(owner, conversation_id, turns, len(messages) // 2)
         exchange_id, _, verdict = judged.partition("/")
         ids = [turn.id for turn in turns]
         if exchange_id not in ids or verdict not in _LABELS:
-            return _UNSAID
+            return (*_UNSAID, _SKIP)
         given = await self._feedback(turns, ids.index(exchange_id), verdict, words.strip())
         try:
             await self._kept.give_feedback(owner, exchange_id, given)
         except PaperQAError as error:
             raise gr.Error(str(error), print_exception=False) from error
-        return _UNSAID
+        return (*_UNSAID, status_html("Your comment is kept on this machine."))
 
     async def _feedback(
         self, turns: list[TurnView], place: int, verdict: str, comment: str

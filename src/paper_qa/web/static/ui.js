@@ -203,6 +203,7 @@ function showTab(name) {
 
 function focusBox() {
   showTab("Ask");
+  document.querySelector("#box textarea")?.focus(); // at once: the next key is a letter already
   // A tab that is opened is drawn in the next frame.
   requestAnimationFrame(() => document.querySelector("#box textarea")?.focus());
 }
@@ -268,7 +269,7 @@ const KEYS = [
   ["j", "next citation"],
   ["k", "previous citation"],
   ["y", "copy the BibTeX of the citation's paper"],
-  ["Esc", "close what is open"],
+  ["Esc", "leave the question box, close what is open"],
   ["?", "show this list"],
 ];
 
@@ -402,7 +403,9 @@ document.addEventListener("focusin", (event) => {
   else hidePreview();
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") hidePreview();
+  if (event.key !== "Escape") return;
+  hidePreview();
+  if (event.target.matches?.("#box textarea")) event.target.blur(); // else j and k are typed
 });
 document.addEventListener("scroll", placePreview, { capture: true, passive: true });
 
