@@ -63,7 +63,7 @@ async def run_turn(
     """Yield the turn as it grows; its last state is over, answered or with an error."""
     turn = replace(turn, stage="Searching")
     yield turn
-    shown, shown_at = turn, time.monotonic()
+    shown, shown_at, pause_s = turn, time.monotonic(), _MIN_STEP_S
     try:
         async for progress in preparation.wait():
             yield replace(turn, stage=progress.text, progress=progress.share)
@@ -73,10 +73,12 @@ async def run_turn(
             async for event in events:
                 turn = _with_missing_papers(qa, advance(turn, event))
                 # Only claims come in a burst; after anything else the wait may be a long one.
-                is_late = time.monotonic() - shown_at >= _MIN_STEP_S
+                began = time.monotonic()
+                is_late = began - shown_at >= pause_s
                 if (is_late or not isinstance(event, Claim)) and turn != shown:
                     yield turn
                     shown, shown_at = turn, time.monotonic()
+                    pause_s = max(_MIN_STEP_S, shown_at - began)  # a busy server takes long steps
                 if isinstance(event, KeyPassages):  # the model is not asked before the next step
                     ticket = line.join()
                     stack.callback(ticket.leave)

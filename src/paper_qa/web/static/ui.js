@@ -60,7 +60,8 @@ function decorated(text, turn, known) {
   for (const match of text.matchAll(MARKER)) {
     const label = match[0].slice(1, -1);
     if (!match[1] && !byId(`src-${turn}-${label}`)) continue; // the card may still come
-    fragment.append(text.slice(done, match.index));
+    // A marker stays on the line of the word before it.
+    fragment.append(text.slice(done, match.index).replace(/ $/, "\u00a0"));
     if (match[1]) fragment.append("\u00a0", badge(match[1]));
     else fragment.append(markerLink(label, turn, known));
     done = match.index + match[0].length;
@@ -475,7 +476,7 @@ document.addEventListener("copy", (event) => {
   // As a node of the page, so that innerText keeps the line breaks.
   box.style.cssText = "position:fixed;left:-9999px";
   document.body.append(box);
-  event.clipboardData.setData("text/plain", box.innerText.replace(/[\u200b\u2060]/g, ""));
+  event.clipboardData.setData("text/plain", box.innerText.replace(/[\u200b\u2060]/g, "").replace(/\u00a0/g, " "));
   box.remove();
   event.preventDefault();
 });
