@@ -142,6 +142,11 @@ def test_an_example_question_is_answered_and_its_citation_opens_the_words(
     expect(card.locator("mark").first).to_be_in_viewport()
     chat.picture("citation")
 
+    chat.page.set_viewport_size({"width": 390, "height": 780})
+    chat.marker("1").click()
+    expect(card.locator("mark").first).to_be_in_viewport()
+    chat.picture("citation-phone")
+
 
 def test_formulas_of_the_seeds_are_drawn_and_follow_ups_are_understood(
     chat: ChatPage, real_url: str

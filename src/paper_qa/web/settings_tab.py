@@ -135,10 +135,16 @@ def settings_tab(fetch: Callable[..., Any]) -> list[Any]:
             step=0.05,
             label="Decline below this confidence (0: never decline, 1: always)",
             elem_id="threshold",
+            interactive=False,
         )
         gr.Button("Dark or light", elem_id="dark", size="sm")
+    own.change(_enabled, own, threshold, **_PRIVATE)
     fetch_button.click(fetch, None, fetched, concurrency_limit=None, **_SLOWLY)
     return [writer, unsupported, own, threshold]
+
+
+async def _enabled(is_on: object) -> Any:
+    return gr.update(interactive=bool(is_on))
 
 
 _HOW_TO_CHANGE = (
