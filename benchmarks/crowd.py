@@ -50,12 +50,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--home", type=Path, help="a library of the seeds; a new one by default")
     given = parser.parse_args()
-    questions = [item.question for item in read_questions(QUESTIONS) if item.type == "fact"]
-    with (
-        tempfile.TemporaryDirectory(prefix="paper-qa-crowd-") as folder,
-        serving(given.home or Path(folder)) as url,
-    ):
-        tally = asyncio.run(crowd(url, questions, given.people, given.seconds))
+    with serving(given.home) as url:
+        tally = asyncio.run(crowd(url, fact_questions(), given.people, given.seconds))
     if not tally.seconds or not tally.first:
         sys.exit("\n".join([*tally.wrong[:10], "nothing was answered"]))
     ordered = sorted(tally.seconds)
@@ -69,12 +65,23 @@ def main() -> None:
         sys.exit("\n".join(tally.wrong[:10]))
 
 
+def fact_questions() -> list[str]:
+    """Return the questions about the seeds that one abstract answers."""
+    return [item.question for item in read_questions(QUESTIONS) if item.type == "fact"]
+
+
 @contextmanager
-def serving(home: Path) -> Iterator[str]:
-    """Serve the chat from a process of its own, and yield its address."""
+def serving(home: Path | None) -> Iterator[str]:
+    """Serve the chat from a process of its own, and yield its address; by default on the seeds."""
     command = [sys.executable, "-m", "paper_qa", "serve", "--port", "0", "--no-open"]
-    command += ["--home", str(home), "--llm", "extractive"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with (
+        tempfile.TemporaryDirectory(prefix="paper-qa-serving-") as folder,
+        subprocess.Popen(
+            [*command, "--home", str(home or folder), "--llm", "extractive"],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process,
+    ):
         told = re.search(r"http://\S+", process.stdout.readline() if process.stdout else "")
         if told is None:
             sys.exit("the chat did not start")

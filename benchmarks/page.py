@@ -12,15 +12,13 @@ import argparse
 import shutil
 import statistics
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, Response, sync_playwright
 
-from crowd import QUESTIONS, serving
-from paper_qa.evaluation import read_questions
+from crowd import fact_questions, serving
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
 PAUSE_MS = 1500
@@ -60,12 +58,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=12)
     parser.add_argument("--home", type=Path, help="a library of the seeds; a new one by default")
     given = parser.parse_args()
-    questions = [item.question for item in read_questions(QUESTIONS) if item.type == "fact"]
-    with (
-        tempfile.TemporaryDirectory(prefix="paper-qa-page-") as folder,
-        serving(given.home or Path(folder)) as url,
-        sync_playwright() as playwright,
-    ):
+    with serving(given.home) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         visit = Visit()
@@ -74,7 +67,7 @@ def main() -> None:
         page.wait_for_selector("#chat .example", timeout=120_000)  # the library is open
         paint = page.evaluate(FIRST_PAINT) / 1000
         weight = visit.num_bytes
-        for number, question in enumerate(questions[: given.questions]):
+        for number, question in enumerate(fact_questions()[: given.questions]):
             ask(page, number, question, visit)
         browser.close()
     print(f"first paint after {paint:.2f} s, {weight / 1e6:.2f} MB, from {sorted(visit.hosts)}")

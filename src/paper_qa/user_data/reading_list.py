@@ -8,8 +8,6 @@ from paper_qa.domain import Paper
 from paper_qa.user_data.errors import UnknownItemError
 from paper_qa.user_data.serial import Serial, read_time, time_text
 
-# What is no longer listed but has a note has '' in place of the time.
-
 
 @dataclass(frozen=True, slots=True)
 class Saved:
@@ -38,7 +36,10 @@ def star(connection: sqlite3.Connection, owner: str, paper: Paper, now: datetime
 
 
 def unstar(connection: sqlite3.Connection, owner: str, paper_id: str) -> None:
-    """Remove a paper; one that is not there is no error. A note stays, for when it comes back."""
+    """Remove a paper; one that is not there is no error. A note stays, for when it comes back.
+
+    Such a row has '' in place of the time.
+    """
     connection.execute(
         "DELETE FROM saved WHERE owner = ? AND paper_id = ? AND note = ''", (owner, paper_id)
     )

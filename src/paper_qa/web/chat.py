@@ -209,12 +209,13 @@ class Chat:
     ) -> AsyncGenerator[Update]:
         """Answer at the end, or at the message of this index: there, without words, as before."""
         owner = owner_of(request)
-        turns = await self._kept.latest(owner, conversation_id, turns, _num_questions(messages))
         question = words.strip()
         if index is None:
             turns = await self._kept.grown(owner, conversation_id, turns)
             place = len(turns)
         else:
+            num_asked = _num_questions(messages)
+            turns = await self._kept.latest(owner, conversation_id, turns, num_asked)
             place = _num_questions(messages[: index if isinstance(index, int) else index[0]])
             question = (question or turns[place].question) if place < len(turns) else ""
         if not question:

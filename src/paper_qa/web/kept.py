@@ -46,7 +46,10 @@ class Kept:
     async def grown(
         self, owner: str, conversation_id: str, turns: list[TurnView]
     ) -> list[TurnView]:
-        """Return the turns with those that were added to them elsewhere, in another tab."""
+        """Return the turns with those that were added to them elsewhere, in another tab.
+
+        After a restart of the server, when the page has none, these are all that were kept.
+        """
         kept = await self.turns(owner, conversation_id) or []
         has_grown = [turn.id for turn in kept[: len(turns)]] == [turn.id for turn in turns]
         return [*turns, *kept[len(turns) :]] if has_grown else turns
