@@ -96,7 +96,7 @@ class UserData:
             reading_list.star(connection, owner, paper, self._now())
 
     def unstar(self, owner: str, paper_id: str) -> None:
-        """Take a paper off the reading list, if it is there; a note on it stays until it returns."""
+        """Take a paper off the reading list, if it is there; a note on it stays, unseen."""
         with self._file.writing() as connection:
             reading_list.unstar(connection, owner, paper_id)
 
