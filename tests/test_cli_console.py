@@ -276,7 +276,9 @@ def test_what_was_left_out_is_said_beside_the_answer(capsys: pytest.CaptureFixtu
         "Q", "A.", withheld=(Withheld("B.", 0.1), Withheld("C.", 0.2)), notes=("so be it",)
     )
 
-    for answer in (one, two):
+    three = Answer("Q", "A.", notes=("may be none",), model="tiny-llm")
+
+    for answer in (one, two, three):
         Printer(Console()).finish(answer)
 
     assert capsys.readouterr().err.splitlines() == [
@@ -284,6 +286,8 @@ def test_what_was_left_out_is_said_beside_the_answer(capsys: pytest.CaptureFixtu
         "1 sentence withheld: nothing in the abstracts supports them",
         "so be it",
         "2 sentences withheld: nothing in the abstracts supports them",
+        "answered by tiny-llm",
+        "may be none",
     ]
 
 

@@ -21,6 +21,7 @@ from paper_qa.llm.openai_compatible import OpenAICompatibleLLM
 from paper_qa.nodes import QuestionBundle
 from paper_qa.qa import PaperQA
 from paper_qa.questions import understand
+from paper_qa.synthesizer import NOTE_UNSURE, UNSURE
 from papers import make_papers
 from seeds import MOMENTOR, Parts, cited, seed_papers
 
@@ -402,6 +403,17 @@ def test_the_threshold_of_one_question_wins(seed_qa: PaperQA):
     assert strict.abstained
     assert not lenient.abstained
     assert strict.confidence == seed_qa.ask(question).confidence
+
+
+def test_an_answer_of_low_confidence_says_that_it_may_be_none(seed_qa: PaperQA):
+    never_declining = AskOptions(abstain_threshold=0.0)
+    unsure = seed_qa.ask("Where do whales sing?", options=never_declining)
+    sure = seed_qa.ask(MOMENTOR, options=never_declining)
+    listed = seed_qa.ask("Which papers are about singing whales?", options=never_declining)
+
+    assert unsure.confidence < UNSURE <= sure.confidence
+    assert unsure.notes[0] == NOTE_UNSURE
+    assert NOTE_UNSURE not in (*sure.notes, *listed.notes)
 
 
 def test_an_answer_rests_on_as_many_papers_as_are_allowed(

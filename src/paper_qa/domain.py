@@ -17,6 +17,7 @@ Role = Literal["user", "assistant"]
 
 SCHEMA_VERSION = 1
 COMPUTED: Final = "computed"  # the ``model`` of an answer that the library itself gave
+EXTRACTIVE: Final = "extractive"  # the ``model`` of an answer of key passages
 MAX_SOURCES: Final = 20
 
 

@@ -18,6 +18,7 @@ from paper_qa.answerability import answerability
 from paper_qa.answering import THE_AUTHORS, AnswerInProgress, Task
 from paper_qa.citing import Numbering, without_stop
 from paper_qa.domain import (
+    EXTRACTIVE,
     AbstainReason,
     Answer,
     Claim,
@@ -53,9 +54,9 @@ HERE = 0.5  # the probability from which on the paper is said to be here, withou
 NEAR_SHARE = 0.6  # of the best paper's score, for another paper to be heard beside it
 MAX_QUERY_CHARACTERS = 500  # of a question that a model has rewritten
 MAX_REWRITE_S = 20.0
-EXTRACTIVE = "extractive"
 OTHERWISE = "The paper says otherwise."  # than the question takes for granted
 BY_CONTRAST = "By contrast,"
+UNSURE = 0.7  # the confidence under which an answer says that it may be none
 
 NOTE_NO_MODEL = "answered by extraction: no model is configured"
 NOTE_LISTED = "listed by extraction: the model that runs here reads too little at once"
@@ -63,6 +64,7 @@ NOTE_FOREIGN = (
     "the search reads English: these passages were found by the terms that the question shares"
 )
 NOTE_TRANSLATED = "answered in English: sentences are checked against abstracts in English"
+NOTE_UNSURE = "the abstracts may not answer this: what is cited comes closest"
 NOTE_UNSUPPORTED = (
     "nothing that the model wrote is supported by the abstracts: these are the key passages"
 )
@@ -231,6 +233,8 @@ class GroundedSynthesizer(BaseSynthesizer):
             return "not_in_abstract" if is_here else "no_evidence"
         if question.is_foreign:
             progress.notes.append(NOTE_FOREIGN)
+        elif question.kind == "answer" and progress.confidence < UNSURE:
+            progress.notes.append(NOTE_UNSURE)
         return None
 
     def _threshold_for(self, question: Question) -> float:

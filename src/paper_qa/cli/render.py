@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from paper_qa.citing import see_heading
-from paper_qa.domain import COMPUTED, Answer, Claim, Paper, Reference, ScoredPaper
+from paper_qa.domain import COMPUTED, EXTRACTIVE, Answer, Claim, Paper, Reference, ScoredPaper
 
 if TYPE_CHECKING:
     from paper_qa.library import AddReport
@@ -24,8 +24,8 @@ def references(answer: Answer, *, quotes: bool = False) -> str:
 def remarks(answer: Answer) -> list[str]:
     """Return what is worth knowing about an answer: who wrote it, what was left out."""
     by = "counted in the library" if answer.model == COMPUTED else f"answered by {answer.model}"
-    lines = [] if answer.notes or answer.abstained else [by]
-    lines += answer.notes
+    is_said = answer.abstained or (answer.notes and answer.model == EXTRACTIVE)
+    lines = [*([] if is_said else [by]), *answer.notes]
     if answer.withheld:
         count = len(answer.withheld)
         sentences = "1 sentence" if count == 1 else f"{count} sentences"
