@@ -12,6 +12,7 @@ import pytest
 from contract import assert_keeps_the_contract
 from fakes import ScriptedLLM
 from openai_server import OpenAIServer
+from paper_qa.answering import NOTE_UNSURE, UNSURE
 from paper_qa.cli import main
 from paper_qa.domain import Answer, AskOptions, Paper, Scope, Turn
 from paper_qa.errors import ConfigurationError, UnknownPaperError
@@ -19,9 +20,9 @@ from paper_qa.followup import with_name
 from paper_qa.library import Library
 from paper_qa.llm.openai_compatible import OpenAICompatibleLLM
 from paper_qa.nodes import QuestionBundle
+from paper_qa.prompts import NOT_ANSWERED
 from paper_qa.qa import PaperQA
 from paper_qa.questions import understand
-from paper_qa.synthesizer import NOTE_UNSURE, UNSURE
 from papers import make_papers
 from seeds import MOMENTOR, Parts, cited, seed_papers
 
@@ -414,6 +415,18 @@ def test_an_answer_of_low_confidence_says_that_it_may_be_none(seed_qa: PaperQA):
     assert unsure.confidence < UNSURE <= sure.confidence
     assert unsure.notes[0] == NOTE_UNSURE
     assert NOTE_UNSURE not in (*sure.notes, *listed.notes)
+
+
+def test_where_the_model_declines_nothing_is_said_of_what_is_cited(
+    served: PaperQA, openai_server: OpenAIServer
+):
+    openai_server.default = NOT_ANSWERED
+
+    declined = served.ask("Where do whales sing?", options=AskOptions(abstain_threshold=0.0))
+
+    assert declined.abstained
+    assert declined.confidence < UNSURE
+    assert NOTE_UNSURE not in declined.notes
 
 
 def test_an_answer_rests_on_as_many_papers_as_are_allowed(

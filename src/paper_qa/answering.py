@@ -43,6 +43,9 @@ ABSTENTIONS: dict[AbstainReason, str] = {
 NO_PAPER_ADMITTED = "The filters leave no paper: widen them, or ask without them."
 NOT_WITHIN = "The abstracts within the filters do not treat this."
 
+UNSURE = 0.7  # the confidence under which an answer says that it may be none
+NOTE_UNSURE = "the abstracts may not answer this: what is cited comes closest"
+
 THE_AUTHORS = "the authors"  # where nobody is named
 MAX_MISSING = 0.5  # of the key passages, that an answer may do without
 MIN_TOLD = 0.4  # of the number of words of a passage, to be counted as told
@@ -173,12 +176,19 @@ class AnswerInProgress:
     def answer(self) -> Answer:
         """Return the answer that the claims make."""
         kind = self.task.question.kind
+        if self._is_unsure():
+            self.notes.insert(0, NOTE_UNSURE)
         text = compose(self.claims, as_list=kind == "list", by_paper=kind in {"summary", "compare"})
         return self._answer(
             text=text,
             claims=tuple(self.claims),
             references=self.numbering.references(self.task.papers),
         )
+
+    def _is_unsure(self) -> bool:
+        question = self.task.question
+        is_judged = question.kind == "answer" and not question.is_foreign
+        return is_judged and not self.premise_corrected and self.confidence < UNSURE
 
     def abstention(self, reason: AbstainReason) -> Answer:
         """Return the word that there is no answer, with the papers worth opening."""

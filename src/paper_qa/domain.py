@@ -271,7 +271,7 @@ class Answer:
     premise_corrected: bool = False
     notes: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
-    model: str = "extractive"
+    model: str = EXTRACTIVE
     timings: Timings = field(default_factory=Timings)
 
     def to_dict(self) -> dict[str, Any]:

@@ -56,7 +56,6 @@ MAX_QUERY_CHARACTERS = 500  # of a question that a model has rewritten
 MAX_REWRITE_S = 20.0
 OTHERWISE = "The paper says otherwise."  # than the question takes for granted
 BY_CONTRAST = "By contrast,"
-UNSURE = 0.7  # the confidence under which an answer says that it may be none
 
 NOTE_NO_MODEL = "answered by extraction: no model is configured"
 NOTE_LISTED = "listed by extraction: the model that runs here reads too little at once"
@@ -64,7 +63,6 @@ NOTE_FOREIGN = (
     "the search reads English: these passages were found by the terms that the question shares"
 )
 NOTE_TRANSLATED = "answered in English: sentences are checked against abstracts in English"
-NOTE_UNSURE = "the abstracts may not answer this: what is cited comes closest"
 NOTE_UNSUPPORTED = (
     "nothing that the model wrote is supported by the abstracts: these are the key passages"
 )
@@ -233,8 +231,6 @@ class GroundedSynthesizer(BaseSynthesizer):
             return "not_in_abstract" if is_here else "no_evidence"
         if question.is_foreign:
             progress.notes.append(NOTE_FOREIGN)
-        elif question.kind == "answer" and progress.confidence < UNSURE:
-            progress.notes.append(NOTE_UNSURE)
         return None
 
     def _threshold_for(self, question: Question) -> float:

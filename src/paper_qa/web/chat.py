@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, cast
 
 import gradio as gr
 
-from paper_qa.domain import AskOptions
+from paper_qa.domain import EXTRACTIVE, AskOptions
 from paper_qa.errors import PaperQAError
 from paper_qa.user_data import new_id
 from paper_qa.web.conversation import Asker, run_turn
@@ -20,7 +20,6 @@ from paper_qa.web.maths import chat_text
 from paper_qa.web.panel import EMPTY, panels_html
 from paper_qa.web.preparation import Preparation
 from paper_qa.web.present import (
-    EXTRACTION,
     about_html,
     focus_html,
     message,
@@ -401,7 +400,7 @@ class Chat:
             yield trouble_html(str(error))
             return
         name = self._qa.model_name
-        yield NOT_FETCHED if name == EXTRACTION else f"{chat_text(name)} answers."
+        yield NOT_FETCHED if name == EXTRACTIVE else f"{chat_text(name)} answers."
 
     async def _title_of(self, paper_id: str) -> str:
         try:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from paper_qa.citing import see_heading, with_markers
 from paper_qa.domain import (
     COMPUTED,
+    EXTRACTIVE,
     AbstainReason,
     Answer,
     Claim,
@@ -18,8 +19,6 @@ from paper_qa.web.panel import lettered
 from paper_qa.web.preparation import Progress
 from paper_qa.web.talks import action
 from paper_qa.web.turn import TurnView, written_and_quoted
-
-EXTRACTION = "extractive"
 
 _KIND_OF_ABSTENTION: dict[AbstainReason | None, str] = {
     "no_evidence": "Not in this library",
@@ -147,7 +146,7 @@ def status(turn: TurnView) -> str:
         return f"{turn.stage}…" if turn.stage else ""
     written, quoted = written_and_quoted(turn.claims)
     stepped_in = bool(quoted) and not written  # extraction, for a model that failed
-    return _answered(turn.answer, EXTRACTION if stepped_in else turn.answer.model)
+    return _answered(turn.answer, EXTRACTIVE if stepped_in else turn.answer.model)
 
 
 def _answered(answer: Answer, model: str) -> str:
@@ -162,7 +161,7 @@ def _answered(answer: Answer, model: str) -> str:
 
 def model_text(model: str) -> str:
     """Name who answers: a model, or extraction."""
-    return "extraction (key passages)" if model == EXTRACTION else model
+    return "extraction (key passages)" if model == EXTRACTIVE else model
 
 
 def preparation_html(what: str, progress: Progress) -> str:

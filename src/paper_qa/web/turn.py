@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from paper_qa.citing import refer, with_markers, without_stop
 from paper_qa.domain import (
+    EXTRACTIVE,
     Answer,
     Citation,
     Claim,
@@ -42,7 +43,7 @@ class TurnView:
     """
 
     question: str
-    model: str = "extractive"
+    model: str = EXTRACTIVE
     stage: str = ""
     progress: float | None = None
     papers: tuple[Paper, ...] = ()
