@@ -47,6 +47,7 @@ def assert_keeps_the_contract(
     _check_citations(answer, papers, grounding)
     _check_markers(answer)
     _check_abstention(answer)
+    assert len(set(answer.notes)) == len(answer.notes)
     scores = [hit.score for hit in answer.retrieved]
     assert scores == sorted(scores, reverse=True)
     assert len({hit.paper.id for hit in answer.retrieved}) == len(scores) <= 10

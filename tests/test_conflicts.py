@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from contract import assert_keeps_the_contract
+from paper_qa.answering import NOTE_UNSURE
 from paper_qa.domain import Paper
 from paper_qa.qa import PaperQA
 from seeds import Parts
@@ -62,6 +63,15 @@ def test_what_another_paper_says_against_it_stands_apart(ask_of):
     assert against.text.startswith("By contrast, ")
     assert "sleep quality of healthy adults" in citation.quote
     assert citation.number == 2
+
+
+def test_what_is_said_against_it_leaves_a_note_that_stands_once(ask_of):
+    question = "Does evening coffee reduce the sleep quality of shift workers in Oslo hospitals?"
+
+    answer = ask_of(question, HARMS, HELPS, OTHER, abstain_threshold=0)
+
+    assert answer.claims[-1].text.startswith("By contrast, ")
+    assert answer.notes.count(NOTE_UNSURE) == 1
 
 
 def test_papers_that_agree_or_treat_something_else_are_not_set_against_it(ask_of):

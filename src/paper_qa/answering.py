@@ -176,13 +176,12 @@ class AnswerInProgress:
     def answer(self) -> Answer:
         """Return the answer that the claims make."""
         kind = self.task.question.kind
-        if self._is_unsure():
-            self.notes.insert(0, NOTE_UNSURE)
         text = compose(self.claims, as_list=kind == "list", by_paper=kind in {"summary", "compare"})
         return self._answer(
             text=text,
             claims=tuple(self.claims),
             references=self.numbering.references(self.task.papers),
+            notes=(*((NOTE_UNSURE,) if self._is_unsure() else ()), *self.notes),
         )
 
     def _is_unsure(self) -> bool:
@@ -206,6 +205,7 @@ class AnswerInProgress:
             abstained=True,
             abstain_reason=reason,
             see=tuple(refer(paper, 0) for paper in nearest),
+            notes=tuple(self.notes),
         )
 
     def _answer(self, **fields: Any) -> Answer:
@@ -215,7 +215,6 @@ class AnswerInProgress:
             retrieved=tuple(self.task.hits[:NUM_RETRIEVED]),
             confidence=round(self.confidence, 3),
             premise_corrected=self.premise_corrected,
-            notes=tuple(self.notes),
             usage=self.usage,
             model=self.model,
             timings=Timings(
